@@ -206,7 +206,7 @@ const conversation = some<Conversation>({
   include: fc.array(text, { maxLength: 2 })
 })
 
-type Traits = 'fieldPaths' | 'carriesFileBytes' | 'carriesParsedArguments'
+type Traits = 'fieldPaths' | 'carriesFileBytes' | 'carriesParsedArguments' | 'refusal'
 
 const body = some<Omit<NormalizedRequest, Traits>>(
   {

@@ -55,6 +55,7 @@ export function planChat(
   const face = findProviderFace(faces, plan)
   const passing = body === undefined || face.passing?.protocol !== protocol ? undefined : face.passing
   const isPassed = passing !== undefined
+  if (!isPassed && request.refusal !== undefined) throw request.refusal
   settleConversation(request, face.accepts)
   if (!isPassed && face.accepts.unexpressed === 'refused' && body !== undefined)
     client.assertExpressed(body, request, face.accepts)

@@ -2,6 +2,7 @@
 // An absent member means that the client did not send it; a member is never filled with a default here.
 
 import type { Diagnostics, NormalizedMessage } from './content.ts'
+import type { GatewayError } from './error.ts'
 import type { FieldPaths } from './field-paths.ts'
 import type { JsonObject } from './json.ts'
 import type { NormalizedTool, ToolChoice } from './tool.ts'
@@ -114,6 +115,11 @@ export interface NormalizedRequest {
   metadata?: JsonObject
   /** Only of protocols whose responses repeat the request. */
   echo?: RequestEcho
+  /**
+   * The request uses something of its protocol that this form does not have: the error for every provider but one of the same wire, which
+   * gets the client's own body.
+   */
+  refusal?: GatewayError
   /** Members that are accepted and have no effect. Shown by the debug endpoints only. */
   ignored: Diagnostics
 }

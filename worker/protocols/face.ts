@@ -297,7 +297,7 @@ export interface PassingCodec<Options, Reading> {
 }
 
 /** The members of a request that determine its model. */
-export type ModelRequest = Pick<NormalizedRequest, 'model' | 'additionalFields' | 'conversation'>
+export type ModelRequest = Pick<NormalizedRequest, 'model' | 'additionalFields' | 'conversation' | 'refusal'>
 
 /**
  * The provider's side of a protocol. `Options` is plain data made once per profile (`providers/<kind>/options.ts`), `Reading` the

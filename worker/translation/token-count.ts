@@ -42,6 +42,7 @@ export async function translateTokenCount(
   if (passing?.protocol === job.protocol && !isEmpty) {
     return { ...common, call: passBody(job, { body, plan, passing, options }), isPassed: true }
   }
+  if (request.refusal !== undefined) throw request.refusal
   if (countTokens === undefined) {
     const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
     return { ...common, estimate }

@@ -280,3 +280,21 @@ t.test('a token count passes with all that the provider counts', async t => {
   t.same((await post(count, '')).json, { totalTokens: 0 })
   t.equal(stub.requests.length, 2)
 })
+
+t.test(
+  'parts that other wires do not have are the provider’s to judge, and a response without content stays one',
+  async t => {
+    const cut = '{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"print()","index":0}]}'
+    const gateway = await startPassing(t, { kind }, (_request, response) => sendWhole(response, cut))
+    const parts = [
+      { newKind: { of: 'next month' } },
+      { thoughtSignature: 'RXFC' },
+      { fileData: { fileUri: 'gs://bucket/a.mp4', mimeType: 'video/mp4' } }
+    ]
+    const body = JSON.stringify({ contents: [{ role: 'user', parts }] })
+    const response = await post(generate(gateway.url), body)
+    t.equal(response.status, 200)
+    t.equal(response.text, cut)
+    t.equal(gateway.sent(), body)
+  }
+)

@@ -441,3 +441,18 @@ t.test('a client that leaves ends the call to the provider', async t => {
   await reader.closed.catch(() => undefined)
   t.equal(stub.requests.length, 1)
 })
+
+t.test(
+  'a tool that the client runs for the service may be forced, and its name is the provider’s to judge',
+  async t => {
+    const gateway = await startPassing(t, { kind }, (_request, response) => sendWhole(response))
+    for (const name of ['bash', 'of_a_toolset']) {
+      const tools = [{ type: 'bash_20250124', name: 'bash' }]
+      const messages = [{ role: 'user', content: 'hi' }]
+      const body = JSON.stringify({ model: ALIAS, max_tokens: 9, tools, tool_choice: { type: 'tool', name }, messages })
+      const response = await post(`${gateway.url}/v1/messages`, body)
+      t.equal(response.status, 200, response.text)
+      t.equal(gateway.sent(), body.replace(ALIAS, UPSTREAM_MODEL))
+    }
+  }
+)

@@ -40,8 +40,10 @@ export function writeRequestDocument(request: NormalizedRequest, protocol: Clien
     additionalFields,
     echo,
     ignored,
+    refusal,
     ...plain
   } = request
+  if (refusal !== undefined) throw refusal
   const { maxOutputTokens, stop, ...controls } = sampling
   return clean({
     schema_version: version,

@@ -1,7 +1,13 @@
 // The client face of the content protocol. Reads a generateContent body into the normalized form and combines this reader with the
 // writers of `write-response.ts`, `stream.ts` and `errors.ts`.
 
-import { type FieldPaths, isJsonObject, NORMALIZED_VERSION, type NormalizedRequest } from '../../../normalized/index.ts'
+import {
+  type FieldPaths,
+  type GatewayError,
+  isJsonObject,
+  NORMALIZED_VERSION,
+  type NormalizedRequest
+} from '../../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../../face.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
@@ -66,6 +72,10 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
   for (const members of [unused.ignored, unused.additional]) {
     for (const name of Object.keys(members)) ignored[`generationConfig.${name}`] = members[name]
   }
+  let refusal: GatewayError | undefined
+  function refuse(error: GatewayError): void {
+    refusal ??= error
+  }
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
@@ -73,7 +83,7 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
     isStream: context.path?.isStream ?? false,
     wantsStreamUsage: false,
     carriesFileBytes: traits.carriesFileBytes,
-    messages: readConversation(body, new SentNumbers(body, context.bytes)),
+    messages: readConversation(body, { numbers: new SentNumbers(body, context.bytes), refuse }),
     ...readToolUse(body, ignored),
     usesLegacyFunctions: false,
     ...readGeneration(config, configMember),
@@ -83,5 +93,6 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
   if (isJsonObject(body.labels)) request.metadata = body.labels
   const extraHeaders = readExtraHeaders(body)
   if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
+  if (refusal !== undefined) request.refusal = refusal
   return request
 }

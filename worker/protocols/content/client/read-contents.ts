@@ -13,8 +13,7 @@ import {
   type TextPart
 } from '../../../normalized/index.ts'
 import { readOptionalString, wrongType } from '../../shared/field.ts'
-import type { SentNumbers } from '../../shared/sent-numbers.ts'
-import { listParts, readPart } from './read-parts.ts'
+import { listParts, type PartReading, readPart } from './read-parts.ts'
 import type { ContentRequest } from './schema.ts'
 import { spell } from './spelling.ts'
 
@@ -22,8 +21,8 @@ import { spell } from './spelling.ts'
  * Reads the whole conversation, the instruction first. Raises `invalid_request` with the path of a missing or wrong member, and
  * when no part of `contents` has an effect.
  */
-export function readConversation(body: ContentRequest, numbers: SentNumbers): NormalizedMessage[] {
-  const messages = joinStreamedTurns(readContents(body.contents, numbers))
+export function readConversation(body: ContentRequest, reading: PartReading): NormalizedMessage[] {
+  const messages = joinStreamedTurns(readContents(body.contents, reading))
   if (messages.length === 0) throw invalidRequest('contents', `'contents' must hold something for the model.`)
   const instruction = readSystemText(body, '').join('')
   if (instruction !== '')
@@ -72,13 +71,13 @@ export function listContents(
   })
 }
 
-function readContents(contents: JsonValue | undefined, numbers: SentNumbers): NormalizedMessage[] {
+function readContents(contents: JsonValue | undefined, reading: PartReading): NormalizedMessage[] {
   const plain = readPlainContents(contents)
   if (plain !== undefined) return plain
   const messages: NormalizedMessage[] = []
   for (const { content, path } of listContents(contents, 'contents')) {
     const head = readRole(content, path)
-    const parts = readParts(content, { path, role: head.role, numbers })
+    const parts = readParts(content, { path, role: head.role, reading })
     if (parts.length === 0) continue
     const message = createMessage(head.role, parts)
     if (head.sentRole !== undefined) message.sentRole = head.sentRole
@@ -122,10 +121,10 @@ function readPlainTexts(parts: JsonValue | undefined): TextPart[] | undefined {
 
 function readParts(
   content: JsonObject,
-  { path, role, numbers }: { path: string; role: MessageRole; numbers: SentNumbers }
+  { path, role, reading }: { path: string; role: MessageRole; reading: PartReading }
 ): ContentPart[] {
   return listParts(content, path).flatMap(({ part, path: at }) => {
-    const read = readPart(part, at, numbers)
+    const read = readPart(part, at, reading)
     if (read?.type === 'tool-call' && role !== 'assistant') {
       const member = spell(part, 'functionCall')
       throw invalidRequest(`${at}.${member}`, `Only a content of the role 'model' can hold a ${member}.`)

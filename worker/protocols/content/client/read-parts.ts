@@ -4,6 +4,7 @@ import {
   assertNever,
   type ContentPart,
   createToolTurnState,
+  type GatewayError,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -39,11 +40,18 @@ export function listParts(content: JsonObject, path: string): Array<{ part: Json
   })
 }
 
+/** What the parts of a request are read with. */
+export interface PartReading {
+  numbers: SentNumbers
+  /** Takes the error of a part that only a provider of this wire can judge. */
+  refuse(error: GatewayError): void
+}
+
 /** Reads a part; undefined for one without effect. Raises `invalid_request` with the path of the wrong member. */
-export function readPart(part: JsonObject, path: string, numbers: SentNumbers): ContentPart | undefined {
+export function readPart(part: JsonObject, path: string, reading: PartReading): ContentPart | undefined {
   const kinds = PART_KINDS.filter(kind => readMember(part, kind) !== undefined)
   const [kind] = kinds
-  if (kind === undefined) return readOther(part, path)
+  if (kind === undefined) return readOther(part, path, reading)
   if (kinds.length > 1) throw invalidRequest(path, `'${path}' must hold only one of ${kinds.join(' and ')}.`)
   switch (kind) {
     case 'text':
@@ -51,19 +59,22 @@ export function readPart(part: JsonObject, path: string, numbers: SentNumbers): 
     case 'inlineData':
       return dropThought(part, readInlineData(part, path))
     case 'fileData':
-      return dropThought(part, readFileData(part, path))
+      return dropThought(part, readFileData(part, path, reading))
     case 'functionCall':
-      return readFunctionCall(part, path, numbers)
+      return readFunctionCall(part, path, reading.numbers)
     case 'functionResponse':
-      return readFunctionResponse(part, path, numbers)
+      return readFunctionResponse(part, path, reading)
     default:
       return assertNever(kind)
   }
 }
 
-function readOther(part: JsonObject, path: string): undefined {
+/** A part of another kind says something to a provider of this wire only. */
+function readOther(part: JsonObject, path: string, { refuse }: PartReading): undefined {
   if (REPLAYED_KINDS.some(kind => readMember(part, kind) !== undefined)) return undefined
-  throw invalidRequest(path, `'${path}' must hold one of ${PART_KINDS.join(', ')}.`)
+  const error = invalidRequest(path, `'${path}' must hold one of ${PART_KINDS.join(', ')}.`)
+  if (Object.keys(part).length === 0) throw error
+  refuse(error)
 }
 
 /** Drops media that belong to a thought, because thoughts are not sent to the model again. */
@@ -89,24 +100,30 @@ function readInlineData(part: JsonObject, path: string): ContentPart {
   return writeMediaPart({ source, mediaType, filename: readFilename(data, at), path: at })
 }
 
-function readFileData(part: JsonObject, path: string): ContentPart {
+function readFileData(part: JsonObject, path: string, { refuse }: PartReading): ContentPart {
   const member = spell(part, 'fileData')
   const data = readObject(part, member, path)
   const at = joinPath(path, member)
   const uriMember = spell(data, 'fileUri')
   const mediaType = readOptionalString(data, spell(data, 'mimeType'), at) ?? ''
-  const source = readFileUri(readString(data, uriMember, at), mediaType, joinPath(at, uriMember))
+  const uri = readString(data, uriMember, at)
+  if (!HTTPS.test(uri) && !FILE_ID.test(uri)) {
+    const uriPath = joinPath(at, uriMember)
+    refuse(invalidRequest(uriPath, `'${uriPath}' must be an https address or the name of a file.`))
+  }
+  const source = readFileUri(uri, mediaType)
   return writeMediaPart({ source, mediaType, filename: readFilename(data, at), path: at })
 }
+
+const HTTPS = /^https:\/\//i
 
 /** The name of an uploaded file, with or without the prefix `files/`. */
 const FILE_ID = /^(?:files\/)?([A-Za-z0-9_.-]+)$/
 
-function readFileUri(uri: string, mediaType: string, path: string): MediaSource {
-  if (/^https:\/\//i.test(uri)) return { kind: 'url', url: uri, ...(mediaType === '' ? {} : { mediaType }) }
+function readFileUri(uri: string, mediaType: string): MediaSource {
   const fileId = FILE_ID.exec(uri)?.[1]
-  if (fileId === undefined) throw invalidRequest(path, `'${path}' must be an https address or the name of a file.`)
-  return { kind: 'file-id', fileId }
+  if (fileId !== undefined) return { kind: 'file-id', fileId }
+  return { kind: 'url', url: uri, ...(mediaType === '' ? {} : { mediaType }) }
 }
 
 function readFilename(data: JsonObject, path: string): string | undefined {
@@ -150,7 +167,7 @@ function readSignedState(callId: string | undefined): ProviderState | undefined 
   return toolStateId === undefined ? undefined : createToolTurnState(toolStateId)
 }
 
-function readFunctionResponse(part: JsonObject, path: string, numbers: SentNumbers): ContentPart {
+function readFunctionResponse(part: JsonObject, path: string, reading: PartReading): ContentPart {
   const member = spell(part, 'functionResponse')
   const result = readObject(part, member, path)
   const at = joinPath(path, member)
@@ -158,19 +175,19 @@ function readFunctionResponse(part: JsonObject, path: string, numbers: SentNumbe
   const response = result.response ?? undefined
   if (response !== undefined && !isJsonObject(response))
     throw wrongType(joinPath(at, 'response'), 'an object', response)
-  const json = response && (numbers.writeExact(response) ?? JSON.stringify(response))
+  const json = response && (reading.numbers.writeExact(response) ?? JSON.stringify(response))
   const text: ContentPart[] = json === undefined ? [] : [{ type: 'text', text: json }]
-  const content = text.concat(readResultMedia(result, at))
+  const content = text.concat(readResultMedia(result, at, reading))
   return { type: 'tool-result', callId: readId(result, at) ?? null, name, content, isError: false, path: at }
 }
 
 /** Reads the media that a function returned beside its object. */
-function readResultMedia(result: JsonObject, path: string): ContentPart[] {
+function readResultMedia(result: JsonObject, path: string, reading: PartReading): ContentPart[] {
   const { parts } = result
   if (parts === undefined || parts === null || (Array.isArray(parts) && parts.length === 0)) return []
   return listParts(result, path).flatMap(({ part, path: at }) => {
     if (readMember(part, 'inlineData') !== undefined) return [readInlineData(part, at)]
-    return readMember(part, 'fileData') === undefined ? [] : [readFileData(part, at)]
+    return readMember(part, 'fileData') === undefined ? [] : [readFileData(part, at, reading)]
   })
 }
 

@@ -11,8 +11,7 @@ import {
   type JsonValue,
   type NormalizedRequest,
   type NormalizedTool,
-  type ParallelToolCalls,
-  type ToolChoice
+  type ParallelToolCalls
 } from '../../../normalized/index.ts'
 import {
   keepDefined,
@@ -27,7 +26,10 @@ import { readToolSchema } from '../../shared/tool-schema.ts'
 import { findDeferredTools, isPlaceholder } from './deferred-tools.ts'
 import type { MessagesRequest } from './schema.ts'
 
-export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
+export type ToolUse = Pick<
+  NormalizedRequest,
+  'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls' | 'refusal'
+>
 
 /** A tool with the name that `tool_choice` uses for it. */
 interface DeclaredTool {
@@ -36,8 +38,8 @@ interface DeclaredTool {
 }
 
 /**
- * Reads `tools` and `tool_choice`. Raises `invalid_request`, also for the choice of an undeclared tool, and
- * `unsupported_semantic` for the choice of a tool without effect. The provider face checks whether its wire can enforce a choice.
+ * Reads `tools` and `tool_choice`. Raises `invalid_request`. The choice of a tool that is undeclared or has no effect is refused unless the
+ * request is passed on. The provider face checks whether its wire can enforce a choice.
  */
 export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice' | 'messages'>): ToolUse {
   const sent = readOptionalArray(body, 'tools') ?? []
@@ -50,10 +52,8 @@ export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice' 
   return {
     tools: declared.map(({ tool }) => tool),
     usesLegacyFunctions: false,
-    ...keepDefined({
-      toolChoice: choice && readToolChoice(choice, declared),
-      parallelToolCalls: readParallelToolCalls(choice)
-    })
+    ...(choice && readToolChoice(choice, declared)),
+    ...keepDefined({ parallelToolCalls: readParallelToolCalls(choice) })
   }
 }
 
@@ -127,14 +127,16 @@ function readBuiltInTool(
   return withTimezone(readHostedTool(known, { sentType, kind, path }), tool.user_location)
 }
 
-function readToolChoice(choice: JsonObject, declared: readonly DeclaredTool[]): ToolChoice {
+type ReadChoice = Pick<NormalizedRequest, 'toolChoice' | 'refusal'>
+
+function readToolChoice(choice: JsonObject, declared: readonly DeclaredTool[]): ReadChoice {
   const type = readString(choice, 'type', 'tool_choice')
   switch (type) {
     case 'auto':
     case 'none':
-      return { type }
+      return { toolChoice: { type } }
     case 'any':
-      return { type: 'required' }
+      return { toolChoice: { type: 'required' } }
     case 'tool':
       return chooseTool(readString(choice, 'name', 'tool_choice'), declared)
     default:
@@ -143,16 +145,17 @@ function readToolChoice(choice: JsonObject, declared: readonly DeclaredTool[]): 
 }
 
 /** A function wins over a built-in tool of the same name, because the client chose the name of the function. */
-function chooseTool(name: string, declared: readonly DeclaredTool[]): ToolChoice {
+function chooseTool(name: string, declared: readonly DeclaredTool[]): ReadChoice {
   const candidates = declared.filter(one => one.name === name).map(({ tool }) => tool)
-  if (candidates.some(tool => tool.type === 'function')) return { type: 'function', name }
+  if (candidates.some(tool => tool.type === 'function')) return { toolChoice: { type: 'function', name } }
   const hosted = candidates.find(tool => tool.type === 'hosted')
-  if (hosted !== undefined) return { type: 'hosted', kind: hosted.kind }
-  if (candidates.length > 0) {
-    throw new GatewayError('unsupported_semantic', {
-      param: 'tool_choice.name',
-      message: 'The chosen tool has no effect here, so its use cannot be forced.'
-    })
-  }
-  throw invalidRequest('tool_choice.name', 'The chosen tool is not declared in this request.')
+  if (hosted !== undefined) return { toolChoice: { type: 'hosted', kind: hosted.kind } }
+  const refusal =
+    candidates.length > 0
+      ? new GatewayError('unsupported_semantic', {
+          param: 'tool_choice.name',
+          message: 'The chosen tool has no effect here, so its use cannot be forced.'
+        })
+      : invalidRequest('tool_choice.name', 'The chosen tool is not declared in this request.')
+  return { toolChoice: { type: 'required' }, refusal }
 }

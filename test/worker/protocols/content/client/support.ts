@@ -34,9 +34,12 @@ export function readMessages(contents: JsonObject['contents']): NormalizedMessag
   return read({ contents }).messages
 }
 
-/** The path in the error for an invalid body. */
+/** The path in the error for an invalid body, or for one that only a provider of the same wire can judge. */
 export function refusedAt(body: JsonObject): string | undefined {
-  const { code, param } = failure(() => read(body))
+  const { code, param } = failure(() => {
+    const { refusal } = read(body)
+    if (refusal !== undefined) throw refusal
+  })
   return code === 'invalid_request' ? param : `${code} ${param}`
 }
 

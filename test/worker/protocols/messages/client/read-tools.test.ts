@@ -7,7 +7,11 @@ const schema = { type: 'object', properties: { city: { type: 'string' } } }
 const weather = { name: 'get_weather', description: 'Weather', input_schema: schema }
 const time = { name: 'get_time', input_schema: schema }
 const choiceOf = (choice: JsonValue, ...tools: JsonValue[]) => read({ tools, tool_choice: choice }).toolChoice
-const refusedChoice = (choice: JsonValue, ...tools: JsonValue[]) => failure(() => read({ tools, tool_choice: choice }))
+const refusedChoice = (choice: JsonValue, ...tools: JsonValue[]) =>
+  failure(() => {
+    const { refusal } = read({ tools, tool_choice: choice })
+    if (refusal !== undefined) throw refusal
+  })
 
 t.test('a function is read with its schema unchanged', async t => {
   const odd = { $defs: { A: { enum: [1, '2', null] } }, anyOf: [{ $ref: '#/$defs/A' }, true], type: ['object', 'null'] }
