@@ -291,10 +291,12 @@ t.test(
       { thoughtSignature: 'RXFC' },
       { fileData: { fileUri: 'gs://bucket/a.mp4', mimeType: 'video/mp4' } }
     ]
-    const body = JSON.stringify({ contents: [{ role: 'user', parts }] })
-    const response = await post(generate(gateway.url), body)
-    t.equal(response.status, 200)
-    t.equal(response.text, cut)
-    t.equal(gateway.sent(), body)
+    for (const sent of [parts, parts.slice(0, 1)]) {
+      const body = JSON.stringify({ contents: [{ role: 'user', parts: sent }] })
+      const response = await post(generate(gateway.url), body)
+      t.equal(response.status, 200)
+      t.equal(response.text, cut)
+      t.equal(gateway.sent(), body)
+    }
   }
 )

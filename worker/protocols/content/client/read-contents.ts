@@ -18,12 +18,14 @@ import type { ContentRequest } from './schema.ts'
 import { spell } from './spelling.ts'
 
 /**
- * Reads the whole conversation, the instruction first. Raises `invalid_request` with the path of a missing or wrong member, and
- * when no part of `contents` has an effect.
+ * Reads the whole conversation, the instruction first. Raises `invalid_request` with the path of a missing or wrong member. `contents`
+ * of which no part has an effect are refused.
  */
 export function readConversation(body: ContentRequest, reading: PartReading): NormalizedMessage[] {
   const messages = joinStreamedTurns(readContents(body.contents, reading))
-  if (messages.length === 0) throw invalidRequest('contents', `'contents' must hold something for the model.`)
+  if (messages.length === 0) {
+    reading.refuse(invalidRequest('contents', `'contents' must hold something for the model.`))
+  }
   const instruction = readSystemText(body, '').join('')
   if (instruction !== '')
     messages.unshift({ role: 'system', content: [{ type: 'text', text: instruction }], form: 'text' })
