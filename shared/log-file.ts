@@ -3,7 +3,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 
 const OWNER_ONLY = 0o600
-/** A named pipe that nobody reads is refused, and a full one drops lines: neither may stop the process. */
+/** Opening a named pipe without a reader fails, and a full one drops lines: neither may block the process. */
 const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK
 const LINE_FEED = 10
 /** Of one character of a string, as UTF-8. */

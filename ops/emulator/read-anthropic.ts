@@ -369,7 +369,7 @@ function checkBudget({ thinking, temperature, top_p: topP, top_k: topK }: Body, 
   if (temperature !== undefined && temperature !== 1) {
     throw invalidMember('', '`temperature` may only be set to 1 when thinking is enabled')
   }
-  if (topK !== undefined) throw invalidMember('', '`top_k` must be unset when thinking is enabled')
+  if (typeof topK === 'number') throw invalidMember('', '`top_k` must be unset when thinking is enabled')
   if (typeof topP === 'number' && topP < TOP_P_MIN) {
     throw invalidMember('', `\`top_p\` must be greater than or equal to ${TOP_P_MIN} or unset when thinking is enabled`)
   }

@@ -104,7 +104,7 @@ t.test(
   }
 )
 
-t.test('a named pipe that nobody reads is refused at once', async t => {
+t.test('a named pipe without a reader is refused at once', async t => {
   const path = join(createTemporaryFolder(t), 'pipe')
   execFileSync('mkfifo', [path])
   t.throws(() => open(t, { path }), { code: 'ENXIO' })

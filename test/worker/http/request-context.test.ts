@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { setTimeout } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
@@ -218,18 +217,20 @@ t.test('a content client may allow less time than the setting, but not more', as
 })
 
 t.test('a wish for more time than a timer can run shortens nothing', async t => {
+  // Node runs a timer that is too long at once, and says so.
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', onWarning)
+  t.teardown(() => process.off('warning', onWarning))
   const { url } = await startApplication(t, {
     env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: '0' },
-    routes: mount(async (request, reply) => {
-      await setTimeout(20)
-      if (request.context.signal.aborted) throw request.context.signal.reason
-      sendJson(reply, 200, {}, '{}')
-    })
+    routes: mount((_request, reply) => sendJson(reply, 200, {}, '{}'))
   })
   for (const wish of ['2147484', '1e12']) {
     const options = { method: 'POST', headers: { 'x-server-timeout': wish }, body: '{}' }
     t.equal((await fetch(`${url}/v1/models/x:generateContent`, options)).status, 200, wish)
   }
+  t.notOk(warnings.includes('TimeoutOverflowWarning'))
 })
 
 t.test('ids of the client are read as they are, and the request id is not among them', async t => {

@@ -56,7 +56,7 @@ t.test('a wrong method counts under the route of its path, and an unknown path u
   }
 })
 
-t.test('a model without an operation belongs to the family of its client, whatever the method', async t => {
+t.test('a model without an operation belongs to the family of its client, with every method', async t => {
   const anthropic = { 'anthropic-version': '2023-06-01' }
   for (const method of ['POST', 'PUT', 'DELETE']) {
     t.equal(await nameOf(method, '/v1/models/x'), '/v1/models/{model} openai', method)

@@ -58,7 +58,7 @@ function decodeText(text: string): { value: JsonValue; object?: JsonObject } {
     if (decoded === undefined) break
     if (typeof decoded !== 'string') {
       const value = keepExactIntegers(inner, decoded)
-      // A version such as 3.10 is no number, and would lose a digit as one.
+      // A text such as the version 3.10 would lose a digit as a number.
       if (typeof value === 'number' && JSON.stringify(value) !== inner.trim()) break
       return isJsonObject(decoded) ? { value, object: value as JsonObject } : { value }
     }

@@ -12,6 +12,7 @@ import {
   tryParseJson
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
+import { isCut } from '../../shared/cut-calls.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { type BlockReader, createBlockReader } from './blocks.ts'
 import type { MessagesCompatibleAnomaly, MessagesCompatibleReading } from './reading.ts'
@@ -143,8 +144,7 @@ export class ResponseState {
     if (this.isOver) return
     this.#closeBlock()
     const reason = this.#mapFinish()
-    const isCut = reason === 'length' || reason === 'content-filter'
-    if (!isCut && !this.#pieced.every(isObjectText)) throw protocolError('invalid_stream_tool_call')
+    if (!isCut({ reason }) && !this.#pieced.every(isObjectText)) throw protocolError('invalid_stream_tool_call')
     const end: Omit<FinishEvent, 'type'> = {
       reason,
       providerReason: this.#stopReason?.slice(0, WORD_CHARACTERS_MAX) ?? null,

@@ -136,7 +136,7 @@ class ItemReader {
     const type = readOptionalString(item, 'type', path)
     switch (type) {
       case 'function_call':
-        this.#customCalls.skipsCall(item, readItemCallId)
+        this.#customCalls.addFunction(readItemCallId(item))
         this.#addCall(readCall(item, path))
         return
       case 'function_call_output':

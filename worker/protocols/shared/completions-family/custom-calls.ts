@@ -22,8 +22,8 @@ export class CustomCalls {
     this.#ids ??= new Set()
     const id = readId(call)
     // Some clients number the calls of every turn from 1, so a function's call may have the same id later.
-    if (id !== null && isCustom) this.#ids.add(id)
-    else if (id !== null) this.#ids.delete(id)
+    if (id !== null && isCustom) this.addSkipped(id)
+    else this.addFunction(id)
     if (isCustom) this.#skipped.push('custom')
     return isCustom
   }
@@ -32,6 +32,11 @@ export class CustomCalls {
   addSkipped(id: string): void {
     this.#ids ??= new Set()
     this.#ids.add(id)
+  }
+
+  /** Notes the id of a function's call, whose result is not skipped. */
+  addFunction(id: string | null): void {
+    if (id !== null) this.#ids?.delete(id)
   }
 
   /** True for the result of a skipped call; `type` is the type or the role of the result. */

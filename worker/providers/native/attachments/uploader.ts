@@ -159,7 +159,7 @@ function unsupportedType(param: string): GatewayError {
   })
 }
 
-/** Its few characters that are not base64 make a text hardly shorter. */
+/** The check of the length misses this prefix, because decoding skips only a few of its characters. */
 const DATA_URL = /^data:/i
 
 function decodeBase64(base64: string, param: string): Buffer {
