@@ -2,11 +2,12 @@
 
 import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import type { buildConnector as Connector, Dispatcher, Pool as OriginPool } from 'undici'
 import { type DestinationGuard, DestinationRefusedError } from '../egress/checked-lookup.ts'
 import { timeoutFailure } from './call-failure.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
 import { createGate, type Gate } from './gate.ts'
+import { buildConnector, loadProxyAgent, Pool } from './undici.ts'
 
 /** Which servers are trusted, and which certificate is shown to them. */
 export interface TlsOptions {
@@ -109,9 +110,9 @@ function openGate({ connectionsMax, waitersMax, waitFailure, timeouts }: OriginO
 
 /** A connector that also checks a host that is an address: no lookup sees it. */
 function createGuardedConnector(
-  connect: buildConnector.BuildOptions,
+  connect: Connector.BuildOptions,
   { lookup, isAllowed }: DestinationGuard
-): buildConnector.connector {
+): Connector.connector {
   const dial = buildConnector({ ...connect, lookup, allowH2: false })
   return (options, callback) => {
     if (isIP(options.hostname) === 0 || isAllowed(options.hostname)) dial(options, callback)
@@ -121,7 +122,7 @@ function createGuardedConnector(
 
 /** Creates the pools of a dispatcher; with a listener it is called for each connection of each pool. */
 function createPoolFactory(listener: ConnectionListener | undefined) {
-  return (origin: string | URL, options: object): Pool => {
+  return (origin: string | URL, options: object): OriginPool => {
     const pool = new Pool(origin, options)
     if (listener === undefined) return pool
     return pool.on('connect', () => listener(1)).on('disconnect', () => listener(-1))
@@ -144,7 +145,8 @@ function openPool(origination: OriginOptions): Dispatcher {
   }
   const proxyUrl = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy
   if (proxyUrl === undefined) return createPool(origin, options)
-  return new EnvHttpProxyAgent({
+  const ProxyAgent = loadProxyAgent()
+  return new ProxyAgent({
     ...options,
     factory: createPool,
     // One origin has one scheme: the same URL in both places keeps undici from reading the environment for the other scheme.
