@@ -28,7 +28,10 @@ export interface FileWriterOptions {
   readonly gatherMs: number
   /** Called with the number of lines that could not be written. */
   readonly onLost: (lines: number) => void
-  /** Whether the last line of the file, which other processes write as well, is incomplete. Asked after a write that failed. */
+  /**
+   * Whether the last line of the file, which other processes write as well, is incomplete. Asked at the first write and after one that
+   * failed.
+   */
   readonly endsInPartialLine?: () => boolean
 }
 
@@ -57,7 +60,8 @@ export function createFileWriter(descriptor: () => number, options: FileWriterOp
   let isGathering = false
   /** The last line that this process wrote is incomplete. */
   let hasPartialLine = false
-  let hasFailed = false
+  /** Another process may have left an incomplete line: in an earlier run of the gateway, or when the disk was full. */
+  let mayFollowPartialLine = true
 
   function endGathering(): void {
     isGathering = false
@@ -74,16 +78,17 @@ export function createFileWriter(descriptor: () => number, options: FileWriterOp
   function writeAll(lines: Buffer): void {
     let rest = lines
     try {
-      if (hasPartialLine || (hasFailed && options.endsInPartialLine?.() === true)) writeSync(descriptor(), '\n')
+      if (hasPartialLine || (mayFollowPartialLine && options.endsInPartialLine?.() === true))
+        writeSync(descriptor(), '\n')
       hasPartialLine = false
-      hasFailed = false
+      mayFollowPartialLine = false
       while (rest.length > 0) {
         const written = writeSync(descriptor(), rest)
         hasPartialLine = rest[written - 1] !== LINE_FEED
         rest = rest.subarray(written)
       }
     } catch {
-      hasFailed = true
+      mayFollowPartialLine = true
       onLost(countLines(rest))
     }
   }

@@ -1,17 +1,29 @@
 // The access lines of special requests: those that reach no route, those that fail, and those that belong to a
 // client's trace (operations contract, sections 3.1, 3.6, 7.3, 7.4 and 12; decision 59).
 
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { get, type HttpResponse, lastUpstreamChat, post } from '../../support/client.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { whyWithout } from '../../support/programs.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { openConnection } from '../../worker/http/support.ts'
 import { askIn, bodyOf, families } from './support.ts'
 
 const emulator = await startEmulator(t)
+const folder = createTemporaryFolder(t)
+const logFile = join(folder, 'gateway.log')
+// An earlier run lost the end of its last line.
+writeFileSync(logFile, '{"event":"earlier_run"}')
 const gateway = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),
+    GATEWAY_LOG_FILENAME: logFile,
+    // Node ignores the signal about a file beyond its limit; the test runner listens for it, and would then end the process.
+    NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGXFSZ',Boolean)",
     GATEWAY_ACCESS_LOG: 'true',
     UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
     GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '2'
@@ -21,7 +33,7 @@ const port = Number(new URL(gateway.url).port)
 
 /** The access line of a request, once it is written. */
 async function lineOf(requestId: string | null | undefined): Promise<Record<string, unknown>> {
-  const find = () => readLog(gateway).filter(line => line.event === 'http_access' && line.request_id === requestId)
+  const find = () => readLog({ folder }).filter(line => line.event === 'http_access' && line.request_id === requestId)
   await waitUntil(() => find().length > 0, `${requestId} has its line`)
   const [line = {}, ...more] = find()
   t.same(more, [], 'one line per request')
@@ -83,7 +95,7 @@ async function expectFailure(
   const id = response.headers.get('x-request-id')
   t.equal(response.status, status, name)
   t.match(await lineOf(id), { status, lifecycle, error_type: errorType }, name)
-  const failed = readLog(gateway).filter(line => line.event === 'upstream_call_failed' && line.request_id === id)
+  const failed = readLog({ folder }).filter(line => line.event === 'upstream_call_failed' && line.request_id === id)
   t.equal(failed.length, 1, name)
   t.match(failed, [{ error_type: errorType, operation }], name)
 }
@@ -163,3 +175,32 @@ t.test('the trace id of a line is that of the traceparent which the upstream rec
   const named = await askIn(gateway, 'completions', 'hi', { headers: { traceparent, 'x-trace-id': 'mine' } })
   t.equal((await lineOf(named.headers.get('x-request-id'))).trace_id, 'mine')
 })
+
+t.test('a last line that an earlier run left incomplete is ended before the first line of this one', async t => {
+  t.match(readLog({ folder })[0], { event: 'earlier_run' })
+})
+
+t.test(
+  'a line that a full disk cut off is ended before the next line, and no other line is lost',
+  { skip: whyWithout('prlimit') },
+  async t => {
+    const ask = async () => (await askIn(gateway, 'completions', 'hi')).headers.get('x-request-id')
+    const line = await lineOf(await ask())
+    const limitLog = (bytes: number | 'unlimited') =>
+      execFileSync('prlimit', ['--pid', String(line.pid), `--fsize=${bytes}:`])
+    const { size } = statSync(logFile)
+    const limit = size + 100
+    limitLog(limit)
+    await ask()
+    await waitUntil(() => statSync(logFile).size === limit, 'the line is cut off')
+    limitLog('unlimited')
+    const id = await ask()
+    await waitUntil(() => readFileSync(logFile, 'utf8').includes(`"request_id":"${id}"`), 'the next line is written')
+    const [cut = '', ...next] = readFileSync(logFile).subarray(size).toString().trimEnd().split('\n')
+    t.equal(cut.length, 100)
+    t.match(
+      next.map(text => JSON.parse(text)).filter(({ event }) => event === 'http_access'),
+      [{ request_id: id }]
+    )
+  }
+)
