@@ -81,12 +81,12 @@ t.test('bridge 74: an alias without a key is asked without one, below a base URL
   }
 })
 
-t.test('images reach the provider as inline data, from every family that sends them inside of the request', async t => {
-  const data = createPicture()
-  const dataUrl = `data:image/png;base64,${data}`
+/** The request of each family that sends an image inside of it. */
+function imageRequests(mediaType: string, data: string): Record<string, [path: string, body: object]> {
+  const dataUrl = `data:${mediaType};base64,${data}`
   const text = 'What is this?'
   const message = (content: object[]) => ({ messages: [{ role: 'user', content }] })
-  const requests: Record<string, [path: string, body: object]> = {
+  return {
     completions: [
       '/v1/chat/completions',
       message([
@@ -114,19 +114,29 @@ t.test('images reach the provider as inline data, from every family that sends t
         max_tokens: 100,
         ...message([
           { type: 'text', text },
-          { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+          { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
         ])
       }
     ]
   }
-  for (const [name, [path, body]] of Object.entries(requests)) {
-    const response = await post(url + path, { model: aliases.keyed, ...body })
-    t.equal(response.status, 200, `${name}: ${response.text}`)
-    t.strictSame(
-      last().body.contents,
-      [{ role: 'user', parts: [{ text }, { inlineData: { mimeType: 'image/png', data } }] }],
-      name
-    )
+}
+
+t.test('images reach the provider as inline data, from every family that sends them inside of the request', async t => {
+  const data = createPicture()
+  for (const [sent, mimeType] of [
+    ['image/png', 'image/png'],
+    // The provider refuses a media type that is not registered.
+    ['image/jpg', 'image/jpeg']
+  ] as const) {
+    for (const [name, [path, body]] of Object.entries(imageRequests(sent, data))) {
+      const response = await post(url + path, { model: aliases.keyed, ...body })
+      t.equal(response.status, 200, `${name}: ${response.text}`)
+      t.strictSame(
+        last().body.contents,
+        [{ role: 'user', parts: [{ text: 'What is this?' }, { inlineData: { mimeType, data } }] }],
+        `${name}, ${sent}`
+      )
+    }
   }
 })
 

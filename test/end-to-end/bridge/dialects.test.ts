@@ -1,6 +1,6 @@
 // The forms in which providers of chat completions differ, each read in every client protocol, whole and streamed.
 
-import { GoogleGenAI } from '@google/genai'
+import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import t from 'tap'
 import { ask, families } from './families.ts'
 import { aliases, startBridge } from './support.ts'
@@ -115,25 +115,53 @@ for (const family of families) {
   }
 }
 
-t.test('automatic function calling of the content SDK does not run a call that the output limit cut off', async t => {
-  const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: gateway.url } })
-  const calls: unknown[] = []
-  const wipe = {
-    tool: async () => ({ functionDeclarations: [{ name: 'wipe', parametersJsonSchema: { type: 'object' } }] }),
-    callTool: async (called: unknown[]) => {
-      calls.push(...called)
-      return []
+for (const isStream of forms) {
+  const how = isStream ? 'streamed' : 'whole'
+  t.test(`automatic function calling of the content SDK does not run a call that was cut off: ${how}`, async t => {
+    const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: gateway.url } })
+    const calls: unknown[] = []
+    const wipe = {
+      tool: async () => ({ functionDeclarations: [{ name: 'wipe', parametersJsonSchema: { type: 'object' } }] }),
+      callTool: async (called: unknown[]) => {
+        calls.push(...called)
+        return []
+      }
     }
-  }
-  const cut = { id: 'call_1', type: 'function', function: { name: 'wipe', arguments: '{"path":"/tmp","sure":' } }
-  const message = { role: 'assistant', content: null, tool_calls: [cut] }
-  const choices = [{ index: 0, message, finish_reason: 'length' }]
-  emulator.respondNext({ body: { id: 'c', object: 'chat.completion', created: 1, model: 'x', choices } })
-  const response = await client.models.generateContent({
-    model: aliases.keyless,
-    contents: 'q',
-    config: { tools: [wipe] }
+    const call = { id: 'call_1', type: 'function', function: { name: 'wipe', arguments: '{"path":"/tmp","sure":' } }
+    for (const [reason, shown] of [
+      ['length', 'MAX_TOKENS'],
+      ['content_filter', 'SAFETY']
+    ] as const) {
+      const head = { id: 'c', object: isStream ? 'chat.completion.chunk' : 'chat.completion', created: 1, model: 'x' }
+      const message = {
+        role: 'assistant',
+        content: 'Let me see.',
+        tool_calls: [isStream ? { index: 0, ...call } : call]
+      }
+      const frame = (choice: object) => `data: ${JSON.stringify({ ...head, choices: [{ index: 0, ...choice }] })}\n\n`
+      emulator.respondNext(
+        isStream
+          ? {
+              chunks: [
+                frame({ delta: message, finish_reason: null }),
+                frame({ delta: {}, finish_reason: reason }),
+                'data: [DONE]\n\n'
+              ],
+              headers: { 'content-type': 'text/event-stream' }
+            }
+          : { body: { ...head, choices: [{ index: 0, message, finish_reason: reason }] } }
+      )
+      const request = { model, contents: 'q', config: { tools: [wipe] } }
+      const responses: GenerateContentResponse[] = []
+      if (!isStream) responses.push(await client.models.generateContent(request))
+      else for await (const chunk of await client.models.generateContentStream(request)) responses.push(chunk)
+      t.strictSame(calls, [])
+      t.strictSame(
+        responses.flatMap(({ functionCalls = [] }) => functionCalls),
+        []
+      )
+      t.equal(responses.map(({ text = '' }) => text).join(''), 'Let me see.')
+      t.equal(responses.at(-1)?.candidates?.[0]?.finishReason, shown)
+    }
   })
-  t.strictSame(calls, [])
-  t.equal(response.candidates?.[0]?.finishReason, 'MAX_TOKENS')
-})
+}

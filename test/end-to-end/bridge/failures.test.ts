@@ -161,7 +161,7 @@ t.test('bridge 88: a provider that refuses connections, and a name that does not
   const { port } = closed.address() as AddressInfo
   await new Promise(resolve => closed.close(resolve))
   const other = await startBridge(t, {
-    profiles: [
+    profiles: () => [
       writeChatProfile({ id: 'closed', baseUrl: `http://127.0.0.1:${port}/v1`, aliases: [{ alias: 'gone/a' }] }),
       {
         ...writeChatProfile({ id: 'unknown', baseUrl: 'https://provider.invalid/v1', aliases: [{ alias: 'gone/b' }] }),

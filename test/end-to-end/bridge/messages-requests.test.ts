@@ -261,6 +261,30 @@ t.test('a wish for reasoning reaches the provider, and its thinking and the coun
   }
 })
 
+t.test('a budget for thinking is left out beside sampling that the service refuses with it', async t => {
+  const content = families.find(({ name }) => name === 'content')
+  if (content === undefined) throw new Error('There is a content family.')
+  const thinkingConfig = { thinkingBudget: 2000, includeThoughts: true }
+  for (const isStream of [false, true]) {
+    for (const [sampling, thinks] of [
+      [{ topK: 5 }, false],
+      [{ temperature: 0.5 }, false],
+      [{ topP: 0.5 }, false],
+      [{ temperature: 1 }, true],
+      [{ topP: 0.95 }, true]
+    ] as const) {
+      const more = { generationConfig: { ...sampling, thinkingConfig } }
+      const outcome = await ask(url, content, { model: aliases.keyed, prompt: 'Hi', isStream, more })
+      const { thinking, temperature, top_p: topP, top_k: topK } = last('keyed').body
+      const name = JSON.stringify(sampling)
+      t.equal(outcome.reasoning !== '', thinks, name)
+      t.strictSame(thinking?.type, thinks ? 'enabled' : undefined, name)
+      const sent = JSON.parse(JSON.stringify({ temperature, topP, topK }))
+      t.strictSame(sent, sampling, `the sampling stays: ${name}`)
+    }
+  }
+})
+
 t.test('stop sequences reach the provider, and the text ends in front of them', async t => {
   const stops: Record<Family['name'], object> = {
     completions: { stop: ['two'] },

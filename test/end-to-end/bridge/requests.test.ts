@@ -2,11 +2,28 @@
 
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
+import { anthropicBaseUrl, googleBaseUrl, writeChatProfile } from '../../support/profile-gateway.ts'
 import { createPicture } from '../../support/upstream.ts'
 import { ask, families, type Loose, send } from './families.ts'
+import { type AnsweredCall, histories, wires } from './histories.ts'
 import { aliases, nativeCredentials, providerKey, providerModel, startBridge } from './support.ts'
 
-const bridge = await startBridge(t)
+const bridge = await startBridge(t, {
+  profiles: emulator => [
+    writeChatProfile({
+      id: 'other-messages',
+      kind: 'messages_compatible',
+      baseUrl: anthropicBaseUrl(emulator, 'other'),
+      aliases: [{ alias: 'other/messages' }]
+    }),
+    writeChatProfile({
+      id: 'other-content',
+      kind: 'content_compatible',
+      baseUrl: googleBaseUrl(emulator, 'other'),
+      aliases: [{ alias: 'other/content' }]
+    })
+  ]
+})
 const { gateway, emulator, received } = bridge
 const { url } = gateway
 
@@ -251,6 +268,77 @@ t.test('a wish for reasoning reaches the provider in every family, and its reaso
       const { reasoning } = await ask(url, family, { model: aliases.keyed, prompt: 'Hi', isStream, more })
       t.match(reasoning, /Repeating it is the right thing to do/, family.name)
       t.match(last('keyed').body.reasoning_effort, /^(low|medium|high)$/)
+    }
+  }
+})
+
+/** A provider of every wire, and the client protocol whose bodies pass to it as they are. */
+const providers = [
+  { wire: 'native v1', model: aliases.native, prefix: '/v1' },
+  { wire: 'native v2', model: aliases.native, prefix: '/v2' },
+  { wire: 'chat', model: aliases.keyless, prefix: '/v1', passes: 'completions' },
+  { wire: 'messages', model: 'other/messages', prefix: '/v1', passes: 'messages' },
+  { wire: 'content', model: 'other/content', prefix: '/v1', passes: 'content' }
+] as const
+
+/** Sends a question with answered calls, and returns the calls and results that the provider received. */
+async function sendCalls(
+  family: keyof typeof histories,
+  { wire, model, prefix }: (typeof providers)[number],
+  calls: readonly AnsweredCall[]
+) {
+  const { path, body } = histories[family](model, calls)
+  const response = await post(url + prefix + path, body)
+  if (response.status !== 200) throw new Error(`${family}, ${wire}: ${response.text}`)
+  return wires[wire](emulator.requests.findLast(request => request.path.includes('/v'))?.body)
+}
+
+const familyNames = Object.keys(histories) as Array<keyof typeof histories>
+
+t.test(
+  'results whose digits a number would lose arrive as text, and others as they were, at every provider',
+  async t => {
+    for (const [result, value] of [
+      ['3.10', '3.10'],
+      ['1.0', '1.0'],
+      ['12345678901234567890.5', '12345678901234567890.5'],
+      ['0.25', 0.25],
+      ['7', 7]
+    ] as const) {
+      const calls = [{ id: 'call_1', name: 'f', arguments: {}, result }]
+      for (const provider of providers) {
+        for (const family of familyNames) {
+          const [call] = await sendCalls(family, provider, calls)
+          // The results of a content client are objects, whose members stay as they are.
+          const object = family === 'content' ? { output: result } : { result: value }
+          const isText = provider.wire === 'chat' || provider.wire === 'messages'
+          // A result of the messages protocol becomes an object, because the chat wire has no mark of failed results.
+          const isPlain = family !== 'content' && !(family === 'messages' && provider.wire === 'chat')
+          const text = isPlain ? result : JSON.stringify(object)
+          t.strictSame(call?.result, isText ? text : object, `${result}: ${family}, ${provider.wire}`)
+        }
+      }
+    }
+  }
+)
+
+t.test('parallel calls that share an id get their own results, at every provider', async t => {
+  const calls = ['Oslo', 'Rome', 'Perm'].map(city => ({
+    id: 'call_same',
+    name: 'weather',
+    arguments: { city },
+    result: `{"of":"${city}"}`
+  }))
+  for (const provider of providers) {
+    for (const family of familyNames) {
+      // What passes is for the provider to judge.
+      if ('passes' in provider && provider.passes === family) continue
+      const received = await sendCalls(family, provider, calls)
+      t.match(
+        received.map(({ arguments: args, result }) => [args, JSON.stringify(result)]),
+        calls.map(({ arguments: { city } }) => [{ city }, new RegExp(city)]),
+        `${family}, ${provider.wire}`
+      )
     }
   }
 })

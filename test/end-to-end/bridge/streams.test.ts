@@ -123,7 +123,7 @@ t.test('two profiles with one model name of their providers have a limit each', 
       GATEWAY_MODEL_MAX_CONNECTIONS_DEFAULT: '1',
       GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
     },
-    profiles: [
+    profiles: () => [
       writeChatProfile({
         id: 'twin',
         baseUrl: chatBaseUrl(emulator, 'twin'),

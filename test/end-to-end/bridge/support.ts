@@ -48,8 +48,8 @@ export interface BridgeOptions {
   more?: readonly AliasOptions[]
   /** Whether the native profile has the models of its upstream as well. */
   isDynamic?: boolean
-  /** Further profiles of the file. */
-  profiles?: readonly object[]
+  /** Further profiles of the file, whose providers the same emulator may play. */
+  profiles?: (emulator: Emulator) => readonly object[]
 }
 
 /** Starts an emulator and a gateway with the three profiles. */
@@ -82,7 +82,7 @@ export async function startBridge(t: Test, options: BridgeOptions = {}): Promise
         baseUrl: chatBaseUrl(emulator, 'keyless'),
         aliases: [{ alias: aliases.keyless, model: 'emulator-small' }]
       }),
-      ...(options.profiles ?? [])
+      ...(options.profiles?.(emulator) ?? [])
     ],
     env: {
       NATIVE_KEY: nativeCredentials,

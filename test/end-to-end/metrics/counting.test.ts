@@ -212,6 +212,34 @@ t.test('every request is counted, also those that no route or no handler sees', 
   t.ok(requestsOf(again, { route: '/metrics', status: '200' }) >= 1, 'a scrape is in the next one')
 })
 
+t.test('a path of a model is counted by its client, with a right and with a wrong method', async t => {
+  const clients = {
+    openai: {},
+    anthropic: { 'anthropic-version': '2023-06-01' },
+    gemini: { 'x-goog-api-client': 'google-genai-sdk/3' }
+  }
+  const route = '/v2/models/{model}'
+  const errors: Record<string, unknown> = {}
+  for (const [protocol, headers] of Object.entries(clients)) {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const response = await fetch(`${shared.url}/v2/models/${MODEL}`, { method, headers })
+      const body = await response.json()
+      if (method === 'DELETE') errors[protocol] = { status: response.status, body }
+    }
+  }
+  t.match(errors, {
+    openai: { status: 405, body: { error: { code: 'method_not_allowed' } } },
+    anthropic: { status: 405, body: { type: 'error', error: { type: 'invalid_request_error' } } },
+    gemini: { status: 405, body: { error: { code: 405, status: 'UNIMPLEMENTED' } } }
+  })
+  const metrics = await scrapeUntil(shared, text => requestsOf(text, { route }) === 9, 'all are counted')
+  for (const protocol of Object.keys(clients)) {
+    t.equal(requestsOf(metrics, { route, protocol, method: 'GET', status: '200' }), 1, protocol)
+    t.equal(requestsOf(metrics, { route, protocol, method: 'POST', status: '404' }), 1, protocol)
+    t.equal(requestsOf(metrics, { route, protocol, method: 'DELETE', status: '405' }), 1, protocol)
+  }
+})
+
 t.test('requests and streams in flight are counted, and a client disconnect of a stream', async t => {
   const gateway = shared
   const abort = new AbortController()
