@@ -48,6 +48,7 @@ export function familyOfPath(path: string, headers: IncomingHttpHeaders, query: 
     case 'messages':
       return 'messages'
     case 'v1beta':
+    case 'tunedModels':
       return 'content'
     case 'models':
       return segments.at(-1)?.includes(':') === true ? 'content' : detectModelsFamily(headers, query)

@@ -7,6 +7,7 @@ const ROOTS = new Set([
   'v1beta',
   'chat',
   'models',
+  'tunedModels',
   'embeddings',
   'responses',
   'messages',
@@ -22,7 +23,18 @@ const ROOTS = new Set([
 const VERSIONS = new Set(['v1', 'v2', 'v1beta'])
 
 /** Paths with these roots may end with one slash; system routes may not. */
-const FAMILY_ROOTS = new Set(['v1', 'v2', 'v1beta', 'chat', 'models', 'embeddings', 'responses', 'messages', 'model'])
+const FAMILY_ROOTS = new Set([
+  'v1',
+  'v2',
+  'v1beta',
+  'chat',
+  'models',
+  'tunedModels',
+  'embeddings',
+  'responses',
+  'messages',
+  'model'
+])
 
 /** Paths that start with these are never changed: `/_admin/logs/models` names a log record, not a model list. */
 const FIXED_ROOTS = new Set(['_admin', '_debug', 'logs', 'docs', 'redoc', 'openapi.json'])

@@ -68,7 +68,14 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
   const models = createModelHandlers(runtime)
   mountBeta(app, '/models', models.list)
   mountBeta(app, '/models/*', models.get)
-  mountBeta(app, '/tunedModels', (_request, reply) => send(reply, writeTunedModelList()))
+  mountOperation(app, {
+    method: 'GET',
+    path: '/tunedModels',
+    prefixes: PREFIXES,
+    family,
+    isModelRequest: false,
+    handler: (_request, reply) => send(reply, writeTunedModelList())
+  })
 }
 
 /** Mounts a model route under the prefixes that only this family has. */

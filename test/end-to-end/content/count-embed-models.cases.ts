@@ -148,8 +148,12 @@ t.test('content 75: every page except the last has a token for the next page', a
   const unknown = await get(`${gateway.url}/v1beta/models?pageToken=nope`)
   t.equal(unknown.status, 400)
   t.match(unknown.json.error, { status: 'INVALID_ARGUMENT' })
-  const tuned = await get(`${gateway.url}/v1beta/tunedModels`)
-  t.strictSame(tuned.json, { tunedModels: [] })
+  for (const prefix of ['', '/v1', '/v2', '/v2/v1', '/v1beta', '/v1/v1beta', '/v2/v1beta']) {
+    const tuned = await get(`${gateway.url}${prefix}/tunedModels`)
+    t.strictSame(tuned.json, { tunedModels: [] }, prefix)
+  }
+  const { status, json: error } = await post(`${gateway.url}/v1/tunedModels`, {})
+  t.match({ status, error }, { status: 405, error: { error: { code: 405, status: 'UNIMPLEMENTED' } } })
 })
 
 t.test('content 76: the model list has the family’s form for the family’s SDK', async t => {

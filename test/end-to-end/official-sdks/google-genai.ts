@@ -10,7 +10,7 @@ import type { Place } from './place.ts'
 /** Registers the cases of this SDK at a place. */
 export function testGoogleGenai(place: Place): void {
   const { name, url, version, model, emulator } = place
-  // The SDK appends /v1beta to its base URL.
+  // The SDK appends its own version of the API, /v1, to its base URL.
   const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: `${url}/${version}` } })
 
   t.test(`${name}: generateContent returns a text`, async t => {
@@ -128,6 +128,7 @@ export function testGoogleGenai(place: Place): void {
     for await (const one of await client.models.list({ config: { pageSize: 4 } })) names.push(one.name ?? '')
     t.equal(new Set(names).size, names.length)
     t.ok(names.includes(`models/${model}`))
+    for await (const tuned of await client.models.list({ config: { queryBase: false } })) t.fail(tuned.name)
     t.equal((await client.models.get({ model })).name, `models/${model}`)
   })
 
