@@ -30,6 +30,9 @@ import {
 /** Keeps an idle stream open; the SDK ignores it. The start of every stream is followed by one ping. */
 export const PING_FRAME = writeFrame({ type: 'ping' })
 
+/** How the text of an object begins; its first piece may be nothing but spaces. */
+const OBJECT_START = /^\s*(?:\{|$)/
+
 /** Creates the writer of one streamed response. The stream benchmark measures it: keep the path of text deltas short. */
 export function createMessagesStreamWriter(context: ResponseContext): StreamWriter {
   const showsReasoning = isReasoningVisible(context.request)
@@ -37,6 +40,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   let usage: NormalizedUsage | null = null
   /** The arguments of each call so far. */
   const inputs: string[] = []
+  /** False for arguments that are no object: they are not written, so that the SDK reads an empty input, as in a whole response. */
+  let isObjectInput = true
   let hasRefusal = false
   let hasText = false
   /** Files that a text block at the end names. */
@@ -75,6 +80,13 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     const signature = signCarried(event.state, 'next-call')
     const carrier = signature === undefined ? '' : openThinking() + closeSigned(signature)
     return carrier + open(writeToolUse(event), 'input_json_delta', 'partial_json')
+  }
+
+  function writeInput(piece: string): string {
+    const last = inputs.length - 1
+    if (inputs[last] === '') isObjectInput = OBJECT_START.test(piece)
+    inputs[last] += piece
+    return isObjectInput ? writeDelta(piece) : ''
   }
 
   function writeDelta(text: string): string {
@@ -156,8 +168,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         return openThinking() + (showsReasoning ? writeDelta(event.text) : '')
       case 'tool-call-delta':
         if (event.arguments === '') return ''
-        inputs[inputs.length - 1] += event.arguments
-        return writeDelta(event.arguments)
+        return writeInput(event.arguments)
       case 'refusal-delta':
         if (event.text === '') return ''
         hasRefusal = true
