@@ -128,7 +128,7 @@ export function testGoogleGenai(place: Place): void {
     for await (const one of await client.models.list({ config: { pageSize: 4 } })) names.push(one.name ?? '')
     t.equal(new Set(names).size, names.length)
     t.ok(names.includes(`models/${model}`))
-    for await (const tuned of await client.models.list({ config: { queryBase: false } })) t.fail(tuned.name)
+    for await (const tuned of await client.models.list({ config: { queryBase: false } })) t.fail(tuned.name ?? '')
     t.equal((await client.models.get({ model })).name, `models/${model}`)
   })
 
