@@ -1,6 +1,7 @@
 // What a request of a client becomes on the wire of a content_compatible provider: where it goes, with which headers and body, and what
 // comes back.
 
+import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { createPicture } from '../../support/upstream.ts'
@@ -214,6 +215,15 @@ t.test('a wish for reasoning is a level, or a budget for older models, and the t
     t.match(last().body.generationConfig.thinkingConfig.thinkingLevel, new RegExp(`^${level}$`, 'i'))
     t.equal((await post(`${url}/v1/chat/completions`, { ...body, model: aliases.older })).status, 200)
     t.match(last().body.generationConfig.thinkingConfig, { thinkingBudget: budget })
+  }
+})
+
+t.test('an empty answer with a signature is one empty text for a messages client, whole and streamed', async t => {
+  const client = new Anthropic({ baseURL: url, apiKey: 'unused', maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content: '[[text:""]]' }]
+  const request = { model: aliases.keyed, max_tokens: 100, messages }
+  for (const message of [await client.messages.create(request), await client.messages.stream(request).finalMessage()]) {
+    t.strictSame(message.content, [{ type: 'text', text: '' }])
   }
 })
 

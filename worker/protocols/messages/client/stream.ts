@@ -144,7 +144,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     isEnded = true
     const lines = writeFileLines(listedFiles, context.request, hasText)
     const files = lines === '' ? '' : close() + openText() + writeDelta(lines)
-    // A response without content has one empty text block.
+    // A response without content has one empty text block, and no block of state before it, as a whole response.
+    if (blockCount === 0) waiting = []
     const closing = files + (blockCount === 0 ? openText() + close() : close())
     keepState(event.state)
     const hasCutCall = isCut(event) && !inputs.every(isInput)
