@@ -115,53 +115,56 @@ for (const family of families) {
   }
 }
 
+/** Asks with a tool that the content SDK runs by itself, and returns what the SDK gave the client and the tool. */
+async function askRunningTools(request: { model: string; contents: string; isStream: boolean }) {
+  const { isStream, ...question } = request
+  const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: gateway.url } })
+  const run: unknown[] = []
+  const wipe = {
+    tool: async () => ({ functionDeclarations: [{ name: 'wipe', parametersJsonSchema: { type: 'object' } }] }),
+    callTool: async (called: unknown[]) => {
+      run.push(...called)
+      return []
+    }
+  }
+  const asked = { ...question, config: { tools: [wipe] } }
+  const responses: GenerateContentResponse[] = []
+  if (!isStream) responses.push(await client.models.generateContent(asked))
+  else for await (const chunk of await client.models.generateContentStream(asked)) responses.push(chunk)
+  return {
+    run,
+    shown: responses.flatMap(({ functionCalls = [] }) => functionCalls),
+    text: responses.map(({ text = '' }) => text).join(''),
+    finish: responses.at(-1)?.candidates?.[0]?.finishReason
+  }
+}
+
 for (const isStream of forms) {
   const how = isStream ? 'streamed' : 'whole'
+
   t.test(`automatic function calling of the content SDK does not run a call that was cut off: ${how}`, async t => {
-    const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: gateway.url } })
-    const calls: unknown[] = []
-    const wipe = {
-      tool: async () => ({ functionDeclarations: [{ name: 'wipe', parametersJsonSchema: { type: 'object' } }] }),
-      callTool: async (called: unknown[]) => {
-        calls.push(...called)
-        return []
-      }
-    }
     const call = { id: 'call_1', type: 'function', function: { name: 'wipe', arguments: '{"path":"/tmp","sure":' } }
     for (const [reason, shown] of [
       ['length', 'MAX_TOKENS'],
       ['content_filter', 'SAFETY']
     ] as const) {
+      const expected = { run: [], shown: [], text: 'Let me see.', finish: shown }
       const head = { id: 'c', object: isStream ? 'chat.completion.chunk' : 'chat.completion', created: 1, model: 'x' }
       const message = {
         role: 'assistant',
-        content: 'Let me see.',
+        content: expected.text,
         tool_calls: [isStream ? { index: 0, ...call } : call]
       }
       const frame = (choice: object) => `data: ${JSON.stringify({ ...head, choices: [{ index: 0, ...choice }] })}\n\n`
+      const chunks = [frame({ delta: message, finish_reason: null }), frame({ delta: {}, finish_reason: reason })]
       emulator.respondNext(
         isStream
-          ? {
-              chunks: [
-                frame({ delta: message, finish_reason: null }),
-                frame({ delta: {}, finish_reason: reason }),
-                'data: [DONE]\n\n'
-              ],
-              headers: { 'content-type': 'text/event-stream' }
-            }
+          ? { chunks: [...chunks, 'data: [DONE]\n\n'], headers: { 'content-type': 'text/event-stream' } }
           : { body: { ...head, choices: [{ index: 0, message, finish_reason: reason }] } }
       )
-      const request = { model, contents: 'q', config: { tools: [wipe] } }
-      const responses: GenerateContentResponse[] = []
-      if (!isStream) responses.push(await client.models.generateContent(request))
-      else for await (const chunk of await client.models.generateContentStream(request)) responses.push(chunk)
-      t.strictSame(calls, [])
-      t.strictSame(
-        responses.flatMap(({ functionCalls = [] }) => functionCalls),
-        []
-      )
-      t.equal(responses.map(({ text = '' }) => text).join(''), 'Let me see.')
-      t.equal(responses.at(-1)?.candidates?.[0]?.finishReason, shown)
+      t.strictSame(await askRunningTools({ model, contents: 'q', isStream }), expected, reason)
+      const contents = `[[finish:${reason}]][[text:${expected.text}]][[tool:wipe "{\\"path"]]`
+      t.strictSame(await askRunningTools({ model: aliases.native, contents, isStream }), expected, `native, ${reason}`)
     }
   })
 }

@@ -490,3 +490,41 @@ t.test('several results and a text in one turn keep their order (B13)', async t 
     )
   }
 })
+
+t.test(
+  'a response that is cut off in a call has its own finish reason and no call to run, whole and streamed',
+  async t => {
+    const patterns: Record<Family, { reason: RegExp; callToRun: RegExp }> = {
+      completions: { reason: /"finish_reason":"(\w+)"/, callToRun: /"finish_reason":"tool_calls"/ },
+      responses: {
+        reason: /"incomplete_details":\{"reason":"(\w+)"/,
+        callToRun: /"type":"function_call","status":"completed"/
+      },
+      messages: { reason: /"stop_reason":"(\w+)"/, callToRun: /"stop_reason":"tool_use"/ },
+      content: { reason: /"finishReason":"(\w+)"/, callToRun: /"functionCall"/ }
+    }
+    const words = {
+      length: { completions: 'length', responses: 'max_output_tokens', messages: 'max_tokens', content: 'MAX_TOKENS' },
+      blacklist: {
+        completions: 'content_filter',
+        responses: 'content_filter',
+        messages: 'refusal',
+        content: 'BLOCKLIST'
+      }
+    }
+    for (const [word, expected] of Object.entries(words)) {
+      for (const family of families) {
+        for (const version of versions) {
+          for (const stream of [false, true]) {
+            const prompt = `[[finish:${word}]][[text:Hm]][[tool:a "{\\"x\\":"]]`
+            const more = declare(family, ['a'])
+            const { text } = await askIn(gateway, family, prompt, { prefix: prefixOf(family, version), stream, more })
+            const name = `${word}: ${family} ${version} ${stream ? 'streamed' : 'whole'}`
+            t.equal(patterns[family].reason.exec(text)?.[1], expected[family], name)
+            t.notMatch(text, patterns[family].callToRun, name)
+          }
+        }
+      }
+    }
+  }
+)

@@ -33,6 +33,11 @@ export class CallArguments {
     return this.#object?.text.length ?? this.#text.length
   }
 
+  /** True for text that is no object, as when the response was cut off in it. */
+  get isPartial(): boolean {
+    return this.#text.trim() !== '' && this.#known() === undefined
+  }
+
   /** True when `value` can repeat these arguments with the differences that `growth` allows; else it belongs to another call. */
   accepts(value: unknown, growth: ArgumentsGrowth): boolean {
     if (value === undefined || value === null) return true

@@ -36,6 +36,8 @@ const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id
 /** More state ids would exceed the limit of a metadata value. */
 const MESSAGE_STATE_IDS_MAX = 16
 
+const NO_CALLS = { count: 0, hasPartial: false }
+
 export class NativeResponseState {
   readonly assembler = new EventAssembler()
   readonly calls: ToolCallCollector
@@ -208,7 +210,7 @@ export class NativeResponseState {
   finish(): void {
     if (this.isOver) return
     const word = this.#finishWord
-    if (mapFinishReason(word, 0).type === 'failed') {
+    if (mapFinishReason(word, NO_CALLS).type === 'failed') {
       this.fail(new GatewayError('upstream_generation_error', { cause: `upstream finish reason ${word}` }))
       return
     }
@@ -218,7 +220,7 @@ export class NativeResponseState {
     const { reading } = this.#dependencies
     if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.#visible)
     this.calls.finish()
-    const end = mapFinishReason(word, this.calls.count)
+    const end = mapFinishReason(word, this.calls)
     if (end.type === 'failed') return
     this.#reportAnomalies(word, end)
     this.#writeFinishMetadata(word, end.isKnown)

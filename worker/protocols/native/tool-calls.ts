@@ -100,6 +100,11 @@ export class ToolCallCollector {
     return this.#calls.length - this.#answeredCalls
   }
 
+  /** True when the arguments of a call that is meant for the client are incomplete. */
+  get hasPartial(): boolean {
+    return this.#calls.some(call => !call.isAnswered && call.arguments.isPartial)
+  }
+
   /** The calls that are meant for the client, under the client's names. */
   get summaries(): CallSummary[] {
     return this.#calls.filter(call => !call.isAnswered).map(summarise)
