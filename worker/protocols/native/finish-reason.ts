@@ -33,7 +33,7 @@ export function mapFinishReason(word: string | null, calls: { count: number; has
   const finish = (reason: FinishReason, { isKnown = true, filter }: FinishDetails = {}): ReadFinish => {
     // Agents run tools only for the reason `tool-calls`, so the calls in the response decide, not the word (field lesson A6), except where
     // the response was cut off in a call, which no agent may run.
-    const decides = calls.count > 0 && !(calls.hasPartial && isCut({ reason }))
+    const decides = calls.count > 0 && !(isCut({ reason }) && calls.hasPartial)
     return {
       type: 'finish',
       reason: decides ? 'tool-calls' : reason,
