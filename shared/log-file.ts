@@ -29,8 +29,8 @@ export interface FileWriterOptions {
   /** Called with the number of lines that could not be written. */
   readonly onLost: (lines: number) => void
   /**
-   * Whether the last line of the file, which other processes write as well, is incomplete. Asked at the first write and after one that
-   * failed.
+   * Whether the last line of the file, which other processes write as well, is incomplete. Asked at the first write, after one that
+   * failed, and before each line that is written at once: such lines are rare.
    */
   readonly endsInPartialLine?: () => boolean
 }
@@ -81,7 +81,7 @@ export function createFileWriter(descriptor: () => number, options: FileWriterOp
       if (hasPartialLine || (mayFollowPartialLine && options.endsInPartialLine?.() === true))
         writeSync(descriptor(), '\n')
       hasPartialLine = false
-      mayFollowPartialLine = false
+      mayFollowPartialLine = gatherBytes === 0
       while (rest.length > 0) {
         const written = writeSync(descriptor(), rest)
         hasPartialLine = rest[written - 1] !== LINE_FEED

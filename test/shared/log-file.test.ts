@@ -91,8 +91,8 @@ t.test(
     let descriptor = descriptors[0] as number
     const endsInPartialLine = () => true
     const file = createFileWriter(() => descriptor, {
-      gatherBytes: 0,
-      gatherMs: 0,
+      gatherBytes: 4,
+      gatherMs: 60_000,
       onLost: () => undefined,
       endsInPartialLine
     })

@@ -181,26 +181,35 @@ t.test('a last line that an earlier run left incomplete is ended before the firs
 })
 
 t.test(
-  'a line that a full disk cut off is ended before the next line, and no other line is lost',
+  'a line that a full disk cut off is ended before the next line of its process or of another one',
   { skip: whyWithout('prlimit') },
   async t => {
     const ask = async () => (await askIn(gateway, 'completions', 'hi')).headers.get('x-request-id')
-    const line = await lineOf(await ask())
-    const limitLog = (bytes: number | 'unlimited') =>
-      execFileSync('prlimit', ['--pid', String(line.pid), `--fsize=${bytes}:`])
-    const { size } = statSync(logFile)
-    const limit = size + 100
-    limitLog(limit)
-    await ask()
-    await waitUntil(() => statSync(logFile).size === limit, 'the line is cut off')
-    limitLog('unlimited')
-    const id = await ask()
-    await waitUntil(() => readFileSync(logFile, 'utf8').includes(`"request_id":"${id}"`), 'the next line is written')
-    const [cut = '', ...next] = readFileSync(logFile).subarray(size).toString().trimEnd().split('\n')
-    t.equal(cut.length, 100)
-    t.match(
-      next.map(text => JSON.parse(text)).filter(({ event }) => event === 'http_access'),
-      [{ request_id: id }]
-    )
+    /** Cuts off the next line of the worker, lets something else be logged, and returns the lines after the one that was cut. */
+    async function logAfterCut(logNext: (workerPid: number) => Promise<string>) {
+      const { pid } = await lineOf(await ask())
+      const limitLog = (bytes: number | 'unlimited') =>
+        execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
+      const { size } = statSync(logFile)
+      limitLog(size + 100)
+      await ask()
+      await waitUntil(() => statSync(logFile).size === size + 100, 'the line is cut off')
+      limitLog('unlimited')
+      const expected = await logNext(Number(pid))
+      const read = () => readFileSync(logFile).subarray(size).toString()
+      await waitUntil(() => read().includes(expected), 'the next line is written')
+      const [cut = '', ...next] = read().trimEnd().split('\n')
+      t.equal(cut.length, 100)
+      return next.map(text => JSON.parse(text))
+    }
+
+    const lines = await logAfterCut(async () => `"request_id":"${await ask()}"`)
+    t.equal(lines[0].event, 'http_access')
+    writeFileSync(logFile, '')
+    const [exit] = await logAfterCut(async workerPid => {
+      process.kill(workerPid, 'SIGKILL')
+      return '"event":"worker_exited"'
+    })
+    t.match(exit, { event: 'worker_exited' }, 'the supervisor had no failed write of its own')
   }
 )
