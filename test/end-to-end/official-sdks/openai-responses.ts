@@ -1,7 +1,7 @@
 // The Responses operation of the official `openai` package, as an application uses it.
 
 import OpenAI from 'openai'
-import { zodTextFormat } from 'openai/helpers/zod'
+import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'
 import t from 'tap'
 import { z } from 'zod'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
@@ -75,6 +75,35 @@ export function testResponses(place: Place): void {
     t.ok(Answer.safeParse(parsed.output_parsed).success)
     const streamed = await client.responses.stream({ model, input: 'hi', text }).finalResponse()
     t.ok(Answer.safeParse(streamed.output_parsed).success)
+  })
+
+  t.test(`${name}: the arguments of the SDK's own functions are parsed`, async t => {
+    const strict = zodResponsesFunction({ name: 'weather', parameters: z.object({ city: z.string() }) })
+    const input = '[[tool:weather {"city":"Oslo"}]]'
+    if (!place.hasStrictTools) {
+      const error = await catchError(() => client.responses.parse({ model, input, tools: [strict] }))
+      t.match(error, { status: 400, code: 'unsupported_semantic', param: 'tools[0].strict' })
+    }
+    const tools = [Object.assign(strict, { strict: place.hasStrictTools })]
+    const parsed = await client.responses.parse({ model, input, tools })
+    const streamed = await client.responses.stream({ model, input, tools }).finalResponse()
+    for (const { output } of [parsed, streamed]) {
+      t.match((output as Array<{ type: string }>).find(isFunctionCall), { parsed_arguments: { city: 'Oslo' } })
+    }
+  })
+
+  t.test(`${name}: a message that was cut off goes back as input without its status`, async t => {
+    const cut = await client.responses.create({ model, input: 'Count to a hundred.', max_output_tokens: 3 })
+    t.equal(cut.status, 'incomplete')
+    const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Count to a hundred.' }]
+    for (const item of cut.output) {
+      if (item.type !== 'message') continue
+      const { status: _, ...message } = item
+      input.push(message as OpenAI.Responses.ResponseInputItem)
+    }
+    t.equal(input.length, 2)
+    input.push({ role: 'user', content: 'Go on.' })
+    t.equal((await client.responses.create({ model, input })).status, 'completed')
   })
 
   t.test(`${name}: a function loop of three turns keeps the upstream's tool state (C3)`, async t => {
