@@ -22,8 +22,6 @@ const gateway = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),
     GATEWAY_LOG_FILENAME: logFile,
-    // Node ignores the signal about a file beyond its limit; the test runner listens for it, and would then end the process.
-    NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGXFSZ',Boolean)",
     GATEWAY_ACCESS_LOG: 'true',
     UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
     GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '2'
