@@ -77,8 +77,8 @@ const DRAIN_TIMEOUT_MS = 500
 /** Opens the runtime log of this process. Throws when the log file cannot be opened. */
 export function createRuntimeLog(options: RuntimeLogOptions): RuntimeLog {
   const { settings } = options
-  const destinations = openDestinations(options, lostLines => {
-    log.warn({ event: 'log_lines_lost', count: lostLines }, 'Log lines were lost because stdout or the disk was slow')
+  const destinations = openDestinations(options, (output, count) => {
+    log.warn({ event: 'log_lines_lost', count, output }, 'Log lines were lost because stdout or the disk was slow')
   })
   const redactor = settings.logRedactSensitive
     ? createRedactor({ knownSecrets: options.knownSecrets ?? [] })
@@ -149,22 +149,40 @@ function createTimeWriter(): (epochMs: number) => string {
 
 function openDestinations(
   { settings, worker, isQuiet = false }: RuntimeLogOptions,
-  reportLost: (lostLines: number) => void
+  reportLost: (lostBy: Output, lostLines: number) => void
 ) {
   const isWorker = worker !== undefined
-  const losses = createLossCounter(lostLines => {
-    reportLost(lostLines)
-    file.flush()
-  })
-  const gathering = {
+  const losses = createLossCounter({ settle, tell })
+  const gathering = (output: Output): FileWriterOptions => ({
     gatherBytes: isWorker ? WORKER_BUFFER_BYTES : 0,
     gatherMs: isWorker ? WORKER_FLUSH_INTERVAL_MS : 0,
-    onLost: losses.count
-  }
-  const file = openLogFile(settings.logFilename, gathering)
-  const stdout = openStdout(gathering)
+    onLost(lines) {
+      if (toldOutput === output) isTellingLost = true
+      else losses.count(output, lines)
+    }
+  })
+  const file = openLogFile(settings.logFilename, gathering('file'))
+  const stdout = openStdout(gathering('stdout'))
   const isText = settings.logFormat === 'text'
   const isColored = isText && process.stdout.isTTY === true
+  /** The only output that the current line goes to. */
+  let toldOutput: Output | undefined
+  let isTellingLost = false
+
+  /** Writes what is gathered, where that shows at once which lines are lost. */
+  function settle(): void {
+    file.flush()
+    stdout.settle()
+  }
+
+  function tell(output: Output, lostBy: Output, lostLines: number): boolean {
+    isTellingLost = false
+    toldOutput = output
+    reportLost(lostBy, lostLines)
+    settle()
+    toldOutput = undefined
+    return !isTellingLost
+  }
 
   const destinations = {
     [Symbol.for('pino.metadata')]: true,
@@ -172,8 +190,8 @@ function openDestinations(
     write: (line: string): void => destinations.writeEscaped(isText ? line : escapeJsonLine(line)),
     writeEscaped(line: string): void {
       const fileLine = isText ? writeTextLine(line, { isColored: false }) : line
-      file.write(fileLine)
-      if (isQuiet && destinations.lastLevel < WARN_LEVEL) return
+      if (toldOutput !== 'stdout') file.write(fileLine)
+      if (toldOutput === 'file' || (isQuiet && destinations.lastLevel < WARN_LEVEL)) return
       stdout.write(isColored ? writeTextLine(line, { isColored }) : fileLine)
     },
     reopen: file.reopen,
@@ -183,6 +201,7 @@ function openDestinations(
       stdout.flush()
     },
     async drained(): Promise<void> {
+      losses.tellAll()
       file.flush()
       await withDeadline(stdout.drained(), DRAIN_TIMEOUT_MS)
     }
@@ -190,14 +209,16 @@ function openDestinations(
   return destinations
 }
 
-function openStdout(gathering: FileWriterOptions): LineWriter {
+function openStdout(gathering: FileWriterOptions): LineWriter & { settle(): void } {
   const { fd } = process.stdout
   if (!isFile(fd)) {
     const { gatherMs, onLost } = gathering
-    return createLineWriter(process.stdout, { pieceBytes: PIPE_PIECE_BYTES, gatherMs, onLost: () => onLost(1) })
+    const lineOptions = { pieceBytes: PIPE_PIECE_BYTES, gatherMs, onLost: () => onLost(1) }
+    // A line is lost before it is gathered.
+    return { ...createLineWriter(process.stdout, lineOptions), settle: () => undefined }
   }
   const writer = createFileWriter(() => fd, gathering)
-  return { ...writer, drained: async () => writer.flush() }
+  return { ...writer, settle: writer.flush, drained: async () => writer.flush() }
 }
 
 /** Whether the descriptor is a file or a device that is no terminal, such as `/dev/null`. */
@@ -210,20 +231,49 @@ function isFile(descriptor: number): boolean {
   }
 }
 
-/** Reports the number of lost lines, at most once a second. */
-function createLossCounter(report: (lostLines: number) => void) {
-  let lostLines = 0
-  function reportAll(): void {
-    const count = lostLines
-    lostLines = 0
-    report(count)
-    // The line of this report was lost too, which has scheduled the next report: it repeats the same number.
-    if (lostLines > 0) lostLines = count
+/** Where log lines go (operations contract, section 12). */
+type Output = 'file' | 'stdout'
+
+const OUTPUTS: readonly Output[] = ['file', 'stdout']
+
+interface LossReports {
+  /** Counts what is lost of the lines that were written before. */
+  settle(): void
+  /** Writes the line about lost lines to one output. Returns false when it takes no line at the moment. */
+  tell(output: Output, lostBy: Output, lostLines: number): boolean
+}
+
+/**
+ * Counts the lines that each output loses. At most once a second each output is told what was lost since it was told last, so that its counts
+ * add up to all; one that takes no line is told later, without a further line on the other.
+ */
+function createLossCounter({ settle, tell }: LossReports) {
+  const untold = { file: { file: 0, stdout: 0 }, stdout: { file: 0, stdout: 0 } }
+  let isScheduled = false
+
+  function schedule(): void {
+    if (!isScheduled) setTimeout(tellAll, REPORT_INTERVAL_MS).unref()
+    isScheduled = true
   }
+
+  function tellAll(): void {
+    isScheduled = false
+    settle()
+    for (const output of OUTPUTS) {
+      for (const lostBy of OUTPUTS) {
+        const lostLines = untold[output][lostBy]
+        if (lostLines === 0) continue
+        if (tell(output, lostBy, lostLines)) untold[output][lostBy] -= lostLines
+        else schedule()
+      }
+    }
+  }
+
   return {
-    count(lines: number): void {
-      if (lostLines === 0) setTimeout(reportAll, REPORT_INTERVAL_MS).unref()
-      lostLines += lines
+    tellAll,
+    count(lostBy: Output, lines: number): void {
+      for (const output of OUTPUTS) untold[output][lostBy] += lines
+      schedule()
     }
   }
 }

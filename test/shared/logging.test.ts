@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { execa } from 'execa'
 import t from 'tap'
 import { createTemporaryFolder } from '../support/temporary.ts'
@@ -234,3 +235,46 @@ t.test('a stdout that is a file gets the same lines, and those of a full disk ar
   t.same(readLines(readFileSync(file, 'utf8')).slice(0, 200), lines)
   t.end()
 })
+
+t.test('lost lines are told once on stdout, and in the file when it takes lines again', async t => {
+  const path = join(createTemporaryFolder(t), 'gateway.log')
+  spawnSync('mkfifo', [path])
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  t.teardown(() => closeSync(pipe))
+  // Each time more than a pipe holds.
+  const calls = [['fill', 300], ['read'], ['fill', 300], ['read']]
+  const run = { calls, environment: { GATEWAY_LOG_FILENAME: path } }
+  const program = spawn(process.execPath, [writer, JSON.stringify(run)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => program.kill())
+  let text = ''
+
+  const shown: number[] = []
+  for await (const line of createInterface({ input: program.stdout })) {
+    const { event, count, output } = JSON.parse(line) as Record<string, unknown>
+    if (event !== 'log_lines_lost') continue
+    t.equal(output, 'file')
+    shown.push(Number(count))
+    if (shown.length === 2) text += readPipe(pipe)
+    program.stdin.write('go on')
+  }
+  const lines = readLines(text + readPipe(pipe))
+  const stored = lines.filter(({ event }) => event === undefined).length
+  const told = lines.filter(({ event }) => event === 'log_lines_lost')
+  t.match(told, [{ output: 'file', count: 600 - stored }])
+  t.equal(shown.length, 2, 'a file that takes no line causes no further line on stdout')
+  t.equal((shown[0] ?? 0) + (shown[1] ?? 0), 600 - stored)
+})
+
+/** What a pipe that nobody else reads holds. */
+function readPipe(descriptor: number): string {
+  const block = Buffer.alloc(1024 * 1024)
+  let text = ''
+  for (;;) {
+    try {
+      text += block.toString('utf8', 0, readSync(descriptor, block))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return text
+      throw error
+    }
+  }
+}
