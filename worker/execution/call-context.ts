@@ -11,6 +11,8 @@ export interface CallContextOptions {
   extraHeaders?: JsonObject | undefined
   /** Whether the client's protocol has a field for the bytes of generated files. */
   wantsFileBytes?: boolean
+  /** Kind of the provider, of a call that belongs to no planned request. */
+  providerKind?: string
 }
 
 /**
@@ -20,7 +22,7 @@ export interface CallContextOptions {
 export function createCallContext(
   { log }: { log: Logger },
   context: RequestContext,
-  { extraHeaders, wantsFileBytes = false }: CallContextOptions
+  { extraHeaders, wantsFileBytes = false, providerKind }: CallContextOptions
 ): CallContext {
   const { requestId, signal, incoming, traceContext } = context
   const { headers, droppedCount } = planUpstreamHeaders({
@@ -43,8 +45,8 @@ export function createCallContext(
     readLogIds,
     wantsEvents: context.wantsEvents,
     onUpstreamCallStarted: () => context.upstreamCallStarted(),
-    onUpstreamCall: report => context.upstreamCall(report),
-    onUpstreamFailure: errorType => context.upstreamFailed(errorType),
+    onUpstreamCall: report => context.upstreamCall(providerKind === undefined ? report : { ...report, providerKind }),
+    onUpstreamFailure: errorType => context.upstreamFailed(errorType, providerKind),
     onAnomaly: (name, details) => context.anomaly(name, details)
   }
 }

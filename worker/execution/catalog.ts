@@ -87,10 +87,9 @@ export function createCatalogReader(dependencies: {
       const channel = findChannel(authorization)
       const current = channel.catalogSnapshot()
       if (!force && isFresh(current, Date.now())) return current
-      return channel.refreshCatalog(() => discover(authorization, createCallContext(dependencies, context, {})), {
-        force,
-        signal: context.signal
-      })
+      const call = () =>
+        createCallContext(dependencies, context, dynamic === undefined ? {} : { providerKind: dynamic.providerKind })
+      return channel.refreshCatalog(() => discover(authorization, call()), { force, signal: context.signal })
     },
     warmUp() {
       const call = { requestId: randomUUID(), headers: [] }

@@ -233,9 +233,9 @@ export class RequestContext extends ObservedRequest {
     clearTimeout(this.#deadline)
   }
 
-  override upstreamFailed(errorType: string): void {
+  override upstreamFailed(errorType: string, providerKind?: string): void {
     this.#upstreamErrorType = errorType
-    super.upstreamFailed(errorType)
+    super.upstreamFailed(errorType, providerKind)
   }
 
   /**

@@ -90,8 +90,8 @@ class ObserverList implements Observation {
     this.#notify(request, observer => observer.upstreamCall?.(request, report))
   }
 
-  upstreamFailed(request: RequestView, errorType: string): void {
-    this.#notify(request, observer => observer.upstreamFailed?.(request, errorType))
+  upstreamFailed(request: RequestView, errorType: string, providerKind: string | undefined): void {
+    this.#notify(request, observer => observer.upstreamFailed?.(request, errorType, providerKind))
   }
 
   firstByte(request: RequestView, afterMs: number): void {

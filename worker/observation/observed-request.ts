@@ -173,9 +173,12 @@ export abstract class ObservedRequest implements RequestView {
     if (this.#runningUpstreamCalls === 0 && end !== undefined) this.#emitClosed({ ...end, facts: this.#facts })
   }
 
-  /** A call to the provider finally failed, with this error type of the operations contract, section 7.3. */
-  upstreamFailed(errorType: string): void {
-    this.#observation?.upstreamFailed(this, errorType)
+  /**
+   * A call to the provider finally failed, with this error type of the operations contract, section 7.3. `providerKind` is that of a call
+   * that belongs to no planned request.
+   */
+  upstreamFailed(errorType: string, providerKind?: string): void {
+    this.#observation?.upstreamFailed(this, errorType, providerKind)
   }
 
   get hasFirstByte(): boolean {

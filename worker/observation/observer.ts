@@ -212,8 +212,11 @@ export interface RequestObserver {
   planned?(request: RequestView, facts: PlannedFacts): void
   /** One exchange with the provider has ended, well or not: one call for each attempt. */
   upstreamCall?(request: RequestView, report: UpstreamCallReport): void
-  /** A call to the provider finally failed, after its last attempt; `errorType` is one of the words of `ClosedFacts`. */
-  upstreamFailed?(request: RequestView, errorType: string): void
+  /**
+   * A call to the provider finally failed, after its last attempt; `errorType` is one of the words of `ClosedFacts`, `providerKind` that of a
+   * call that belongs to no planned request.
+   */
+  upstreamFailed?(request: RequestView, errorType: string, providerKind: string | undefined): void
   /** The first byte of the response was handed to the connection, `afterMs` after the start. */
   firstByte?(request: RequestView, afterMs: number): void
   /** The first text, reasoning, refusal or tool call of a stream was handed to the connection, `afterMs` after the start. */

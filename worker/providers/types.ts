@@ -29,6 +29,8 @@ export interface UpstreamCallReport {
   httpStatus: number | undefined
   /** From the request's first byte to the response's last. */
   durationMs: number
+  /** Kind of the provider, of a call that belongs to no planned request. */
+  providerKind?: string
 }
 
 /** What an executor needs of the request that it works for. */

@@ -130,6 +130,19 @@ t.test('operations 64: upstream failures are counted by status or kind', async t
   t.equal((await post(`${lost.url}/v1/chat/completions`, chat('hi'))).status, 502)
   const metrics = await scrapeUntil(lost, metrics => requestsOf(metrics, labels) === 1, 'the failed chat is counted')
   t.equal(metrics.sum('gateway_upstream_errors_total', { ...labels, status: 'connect_error' }), 1)
+
+  const ofList = { protocol: 'openai', route: '/v1/models' }
+  t.equal((await get(`${lost.url}/v1/models`)).status, 502)
+  const listed = await scrapeUntil(lost, metrics => requestsOf(metrics, ofList) === 1, 'the failed list is counted')
+  const named = { ...ofList, provider: 'native', status: 'connect_error' }
+  t.equal(
+    listed.sum('gateway_upstream_errors_total', named),
+    1,
+    'a list that no model was planned for has its provider'
+  )
+  t.equal(listed.sum('gateway_upstream_duration_seconds_count', named), 1)
+  t.same(listed.samples('gateway_upstream_requests_total', { status: 'connect_error' }).length, 1)
+  t.equal(listed.sum('gateway_overhead_seconds_count', { provider: 'native' }), 2)
 })
 
 t.test('operations 65: random paths mint no series', async t => {

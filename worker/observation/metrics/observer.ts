@@ -19,6 +19,8 @@ interface Life {
   isStreamCounted: boolean
   firstTokenMs: number | undefined
   hasUpstreamCall: boolean
+  /** The kind of provider that was called; a list of models has no planned one. */
+  called: string | undefined
   upstreamMs: number
   /** The status of the last exchange with the provider, when it was counted as an error. */
   lastErrorStatus: string | undefined
@@ -55,6 +57,7 @@ class MetricsObserver implements RequestObserver {
       isStreamCounted: false,
       firstTokenMs: undefined,
       hasUpstreamCall: false,
+      called: undefined,
       upstreamMs: 0,
       lastErrorStatus: undefined
     }
@@ -74,13 +77,14 @@ class MetricsObserver implements RequestObserver {
     life.model = this.#labelModel(model)
   }
 
-  upstreamCall(request: RequestView, { status, durationMs, attempt }: UpstreamCallReport): void {
+  upstreamCall(request: RequestView, { status, durationMs, attempt, providerKind }: UpstreamCallReport): void {
     const life = lifeOf(request)
     if (life === undefined) return
-    const { provider } = life
+    const provider = providerKind ?? life.provider
     const { protocol, route } = request
     const { upstreamDurations, upstreamErrors, upstreamRequests, upstreamRetries } = this.#series
     life.hasUpstreamCall = true
+    life.called = provider
     life.upstreamMs += durationMs
     life.lastErrorStatus = isError(status) ? status : undefined
     upstreamDurations.at(protocol, provider, route, status).observe(durationMs / 1000, findTrace(request))
@@ -90,12 +94,12 @@ class MetricsObserver implements RequestObserver {
   }
 
   /** Counts what no exchange has shown: an error or something unusable in the content of a response with status 200. */
-  upstreamFailed(request: RequestView, errorType: string): void {
+  upstreamFailed(request: RequestView, errorType: string, providerKind: string | undefined): void {
     const life = lifeOf(request)
     const status = errorType.replace(/^http_/, '')
     if (life === undefined || life.lastErrorStatus === status || !isError(status)) return
     const { protocol, route } = request
-    this.#series.upstreamErrors.at(protocol, life.provider, route, status).add(1)
+    this.#series.upstreamErrors.at(protocol, providerKind ?? life.provider, route, status).add(1)
   }
 
   firstByte(request: RequestView, afterMs: number): void {
@@ -145,7 +149,7 @@ class MetricsObserver implements RequestObserver {
     if (life.hasUpstreamCall) {
       // Uploads of one request run at the same time, so their sum may exceed the duration.
       const overheadMs = Math.max(0, durationMs - life.upstreamMs)
-      series.overheads.at(protocol, provider).observe(overheadMs / 1000, traceId)
+      series.overheads.at(protocol, life.called).observe(overheadMs / 1000, traceId)
     }
     this.#countTokens(request, life, closed)
   }
