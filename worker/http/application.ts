@@ -7,8 +7,10 @@ import { createErrorResponder } from './errors.ts'
 import { acceptBodies, collectMethods, expectContexts, runStages, waitForRecordRoom } from './hooks.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createListener, type Listener } from './listener.ts'
+import { describePath } from './method-table.ts'
 import { repairPath } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
+import { withoutQuery } from './request-context.ts'
 import {
   acceptCredentials,
   acceptLengths,
@@ -71,10 +73,14 @@ export async function createApplication(
   await mountRoutes(app)
   await app.ready()
 
-  const listener = createListener(
-    (incoming, outgoing) => app.routing(incoming, outgoing),
-    createUnservedRequests(runtime)
-  )
+  const unserved = createUnservedRequests({
+    ...runtime,
+    describe({ url = '/', headers }) {
+      // The query of a request that was not served is not read.
+      return describePath(methods, { path: withoutQuery(repairPath(url, settings)), headers, query: {} })
+    }
+  })
+  const listener = createListener((incoming, outgoing) => app.routing(incoming, outgoing), unserved)
   return {
     ...listener,
     async close() {

@@ -2,18 +2,12 @@
 // deadline of its route.
 import type { FastifyRequest } from 'fastify'
 import type { CorsPolicy } from './cors.ts'
-import { familyOfPath, type QueryValues } from './families.ts'
+import type { QueryValues } from './families.ts'
 import type { HttpRuntime } from './http-runtime.ts'
-import type { MethodTable } from './method-table.ts'
+import { describePath, type MethodTable } from './method-table.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { RequestContext, type RequestEnvironment, withoutQuery } from './request-context.ts'
-import {
-  describeRoute,
-  describeWrongMethod,
-  type RouteDescription,
-  type RoutedRequest,
-  type RouteTraits
-} from './route-traits.ts'
+import { describeRoute, type RouteDescription, type RoutedRequest, type RouteTraits } from './route-traits.ts'
 import type { Stage } from './stages.ts'
 
 /** The stage that gives a request its context; from then on a client disconnect aborts the request. */
@@ -37,12 +31,7 @@ export function createContextOpener(
     { path, query }: Pick<RoutedRequest, 'path' | 'query'>
   ): RouteDescription {
     if (traits !== undefined) return describeRoute(traits, { headers, path, query, rest: readWildcard(params) })
-    // A wrong method on a known path counts under that path's route.
-    const known = methods.find(path)
-    if (known?.traits === undefined) {
-      return { family: familyOfPath(path, headers, query), protocol: 'system', route: 'unmatched' }
-    }
-    return describeWrongMethod(known.traits, { headers, path, query, rest: known.rest })
+    return describePath(methods, { headers, path, query })
   }
 
   return (request, reply) => {

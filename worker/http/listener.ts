@@ -78,7 +78,10 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     const { current, openCount = 0 } = findConnection(socket) ?? {}
     // The refusal of a malformed request must not be written into the middle of a response.
     const isResponding = openCount > 1 || (current?.headersSent === true && !current.writableFinished)
+    // A client that ends its connection within a request has left: its request is no malformed one.
+    const isCut = error.code === 'HPE_INVALID_EOF_STATE' && current !== undefined
     if (isResponding) socket.destroySoon()
+    else if (isCut) socket.destroy()
     else sendClientError(error, socket, status => unserved.refuse(status, socket, current))
   }
 

@@ -1,5 +1,6 @@
 // Distinguishes an unknown path from a known path with a wrong method: the router reports "not found" for both.
-import type { RouteTraits } from './route-traits.ts'
+import { familyOfPath } from './families.ts'
+import { describeWrongMethod, type RouteDescription, type RoutedRequest, type RouteTraits } from './route-traits.ts'
 
 export interface KnownPath {
   /** Methods that the path is served with, as the `allow` header lists them. */
@@ -46,6 +47,16 @@ export function createMethodTable(): MethodTable {
       return first === undefined || allowed.size === 0 ? undefined : { allow: [...allowed].sort().join(', '), ...first }
     }
   }
+}
+
+/** Describes a request that no route serves: on a known path it counts under that path's route. */
+export function describePath(methods: MethodTable, request: Omit<RoutedRequest, 'rest'>): RouteDescription {
+  const { path, headers, query } = request
+  const known = methods.find(path)
+  if (known?.traits === undefined) {
+    return { family: familyOfPath(path, headers, query), protocol: 'system', route: 'unmatched' }
+  }
+  return describeWrongMethod(known.traits, { ...request, rest: known.rest })
 }
 
 function decode(text: string): string {

@@ -194,6 +194,8 @@ export class RequestContext extends ObservedRequest {
   }
 
   override get failure(): GatewayError | undefined {
+    // The end of the connection, which followed, is not why the request failed.
+    if (this.#socketStatus !== undefined) return undefined
     return this.#failure ?? this.signal.reason
   }
 

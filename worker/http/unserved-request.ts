@@ -1,18 +1,22 @@
-// Requests that never reach the router: malformed heads, and requests whose connection closed before they were handled. They are reported
-// to observers like all other requests.
+// Requests that never reach the router: malformed ones, and those whose connection closed before they were handled. They are reported to
+// observers like all other requests.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Caller, RemoteParent } from '../observation/observer.ts'
+import type { Caller, Protocol, RemoteParent } from '../observation/observer.ts'
 import { classifyCaller } from './caller.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
+import { toLocalTarget } from './path-repair.ts'
 import { findContext, withoutQuery } from './request-context.ts'
+import type { RouteDescription } from './route-traits.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequestsOptions {
   readonly observation: Observation | undefined
   readonly fingerprint: Fingerprint
+  /** Names the route of a request whose head was read. */
+  readonly describe: (incoming: IncomingMessage) => Omit<RouteDescription, 'family'>
 }
 
 export interface UnservedRequests {
@@ -25,7 +29,11 @@ export interface UnservedRequests {
   skip(outgoing: ServerResponse): void
 }
 
-export function createUnservedRequests({ observation, fingerprint }: UnservedRequestsOptions): UnservedRequests {
+export function createUnservedRequests({
+  observation,
+  fingerprint,
+  describe
+}: UnservedRequestsOptions): UnservedRequests {
   const refused = new WeakSet<ServerResponse>()
   return {
     refuse(status, socket, current, incoming = current?.req) {
@@ -37,7 +45,13 @@ export function createUnservedRequests({ observation, fingerprint }: UnservedReq
       if (current !== undefined) refused.add(current)
       const head = { headers: incoming?.headers ?? {}, address: socket.remoteAddress }
       const hashes = observation === undefined ? {} : computeHashes(head, fingerprint)
-      const request = new UnservedRequest(observation, { incoming, outcome: refusedOutcome(status), ...hashes })
+      const named = observation === undefined || incoming === undefined ? UNKNOWN : describe(incoming)
+      const request = new UnservedRequest(observation, {
+        ...named,
+        ...hashes,
+        incoming,
+        outcome: refusedOutcome(status)
+      })
       const sentBefore = socket.bytesWritten
       request.firstByte()
       socket.once('close', () => request.end(socket.bytesWritten - sentBefore))
@@ -46,12 +60,15 @@ export function createUnservedRequests({ observation, fingerprint }: UnservedReq
     skip(outgoing) {
       if (observation === undefined || refused.has(outgoing)) return
       const outcome = { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' } as const
-      const { headers, socket } = outgoing.req
-      const hashes = computeHashes({ headers, address: socket.remoteAddress }, fingerprint)
-      new UnservedRequest(observation, { incoming: outgoing.req, outcome, ...hashes }).end(0)
+      const { req: incoming } = outgoing
+      const hashes = computeHashes({ headers: incoming.headers, address: incoming.socket.remoteAddress }, fingerprint)
+      new UnservedRequest(observation, { ...describe(incoming), ...hashes, incoming, outcome }).end(0)
     }
   }
 }
+
+/** Of a request whose head could not be read. */
+const UNKNOWN = { route: 'unmatched', protocol: 'system' } as const
 
 interface Hashes {
   apiKeyHash?: string | undefined
@@ -74,9 +91,9 @@ class UnservedRequest extends ObservedRequest {
   readonly spanId: string | undefined
   readonly remoteParent: RemoteParent | undefined
   readonly method: string
-  readonly route = 'unmatched'
+  readonly route: string
   readonly path: string
-  readonly protocol = 'system'
+  readonly protocol: Protocol
   readonly isStreaming = false
   readonly apiKeyHash: string | undefined
   readonly clientIpHash: string | undefined
@@ -86,10 +103,17 @@ class UnservedRequest extends ObservedRequest {
 
   constructor(
     observation: Observation | undefined,
-    request: Hashes & { incoming: IncomingMessage | undefined; outcome: RequestOutcome }
+    request: Hashes & {
+      route: string
+      protocol: Protocol
+      incoming: IncomingMessage | undefined
+      outcome: RequestOutcome
+    }
   ) {
     super(observation)
     const { incoming, outcome } = request
+    this.route = request.route
+    this.protocol = request.protocol
     this.apiKeyHash = request.apiKeyHash
     this.clientIpHash = request.clientIpHash
     this.#headers = incoming?.headers ?? {}
@@ -97,7 +121,7 @@ class UnservedRequest extends ObservedRequest {
     this.spanId = readSpanId(this.#headers)
     this.remoteParent = readRemoteParent(this.#headers)
     this.method = incoming?.method ?? 'OTHER'
-    this.path = withoutQuery(incoming?.url ?? '')
+    this.path = withoutQuery(toLocalTarget(incoming?.url ?? ''))
     this.#outcome = outcome
     this.opened(this.#headers)
   }

@@ -11,7 +11,8 @@ function start() {
   const recorder = createRecorder()
   const unserved = createUnservedRequests({
     observation: createObservation([recorder.observer], pino({ level: 'silent' })),
-    fingerprint: value => value
+    fingerprint: value => value,
+    describe: ({ url = '' }) => ({ route: url.replace(/\?.*/, ''), protocol: 'anthropic' })
   })
   return { unserved, lives: recorder.lives }
 }
@@ -29,7 +30,7 @@ t.test('a request whose connection closed before it was handled is a client disc
   unserved.skip(createResponse())
   t.match(lives, [
     {
-      view: { method: 'POST', path: '/v1/messages', traceId: 't1', route: 'unmatched', protocol: 'system' },
+      view: { method: 'POST', path: '/v1/messages', traceId: 't1', route: '/v1/messages', protocol: 'anthropic' },
       closed: { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled', bytesSent: 0 }
     }
   ])
@@ -53,7 +54,11 @@ t.test('a request that was refused on the socket has one record, closed with the
 })
 
 t.test('without observers a refused request still has an id', async t => {
-  const unserved = createUnservedRequests({ observation: undefined, fingerprint: value => value })
+  const unserved = createUnservedRequests({
+    observation: undefined,
+    fingerprint: value => value,
+    describe: () => ({ route: 'unmatched', protocol: 'system' })
+  })
   t.match(unserved.refuse(431, new Socket(), undefined), /^[0-9a-f-]{36}$/)
   unserved.skip(createResponse())
 })

@@ -52,7 +52,13 @@ interface Case {
   run: (worker: ObservedWorker, t: Test) => Promise<unknown>
   moments: string[]
   /** Facts of `closed`. */
-  ended: { status: number; lifecycle: string; errorType: string | undefined; failure?: object; facts?: object }
+  ended: {
+    status: number
+    lifecycle: string
+    errorType: string | undefined
+    failure?: object | undefined
+    facts?: object
+  }
   /** What the view says. */
   view?: object
   /** Facts of other moments, by name; of those that come more than once, the first. */
@@ -220,7 +226,7 @@ const cases: Case[] = [
     },
     moments: refusedMoments,
     ended: failed(400),
-    view: { ...system, method: 'POST', path: CHAT }
+    view: chatView
   },
   {
     name: 'a body that turns malformed while it is read',
@@ -232,7 +238,31 @@ const cases: Case[] = [
       await closed
     },
     moments: refusedMoments,
-    ended: failed(400),
+    ended: { ...failed(400), failure: undefined },
+    view: chatView
+  },
+  {
+    name: 'a client that closes its connection within its body',
+    async run({ port, recorder }, t) {
+      const { socket, closed } = await openConnection(t, port)
+      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{"model`)
+      await recorder.whenSeen('opened')
+      socket.end()
+      await closed
+    },
+    moments: ['opened', 'closed'],
+    ended: aborted,
+    view: chatView
+  },
+  {
+    name: 'a client that closes its connection right behind the head of its body',
+    async run({ port }, t) {
+      const { socket, closed } = await openConnection(t, port)
+      socket.end(`POST ${CHAT} HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n`)
+      await closed
+    },
+    moments: ['opened', 'closed'],
+    ended: aborted,
     view: chatView
   },
   {
