@@ -301,6 +301,8 @@ export interface GatewayErrorOptions {
   param?: string | undefined
   /** The upstream's status where it is kept instead of the code's own. */
   status?: number | undefined
+  /** The status that the provider's own error states; null for one that states none. For counts and the log only. */
+  upstreamStatus?: number | null | undefined
   /** The class of the failure, where the code stands for several: a kept status of 402 is no failure of the server. */
   kind?: ErrorKind | undefined
   /** Seconds to wait before another attempt, or the date the upstream gave, passed on as `retry-after`. */
@@ -322,6 +324,7 @@ export class GatewayError extends Error {
   readonly [brand] = true
   readonly code: ErrorCode
   readonly status: number
+  readonly upstreamStatus: number | null | undefined
   readonly kind: ErrorKind
   readonly param: string | undefined
   readonly retryAfter: string | undefined
@@ -339,6 +342,7 @@ export class GatewayError extends Error {
     this.name = 'GatewayError'
     this.code = code
     this.status = options.status ?? definition.status
+    this.upstreamStatus = options.upstreamStatus
     this.kind = options.kind ?? definition.kind
     this.param = options.param
     this.retryAfter = options.retryAfter

@@ -343,6 +343,14 @@ t.test('the aliases of a profile file are counted by their names, and their prov
   t.equal(metrics.sum('gateway_upstream_requests_total', { ...labels, status: '200' }), 8)
   const { text } = await fetchMetrics(`${gateway.url}/metrics`)
   for (const inner of ['secret-profile', 'emulator-large', String(emulator.port)]) t.notOk(text.includes(inner), inner)
+
+  // The provider has sent status 200, and an error that states none or another than the client gets.
+  for (const text of ['[[errframe]]', '[[okerror:401]]', '[[okerror:529]]']) {
+    await post(`${gateway.url}/v1/chat/completions`, chat(text, { model: 'house-model', stream: true }))
+  }
+  const failed = await scrapeUntil(gateway, text => requestsOf(text, labels) === 11, 'the failed ones are counted')
+  const statuses = failed.samples('gateway_upstream_errors_total', labels).map(sample => sample.labels.status)
+  t.same(statuses, ['401', '529', 'protocol_error'])
 })
 
 t.test('an unexpected but usable response of the provider is counted', async t => {

@@ -33,7 +33,7 @@ export function findPayloadError(payload: Record<string, unknown>): GatewayError
     const inner = isJsonObject(error) ? error : {}
     const status = findErrorStatus(inner.status, inner.code, payload.status, payload.code)
     const message = typeof error === 'string' ? error : (findMessage(inner) ?? findMessage(payload))
-    return mapUpstreamFailure({ status: status ?? 500, message })
+    return mapUpstreamFailure({ status, message })
   }
   const message = findMessage(payload)
   const status = message === undefined ? undefined : findErrorStatus(payload.status)
@@ -44,23 +44,28 @@ export function findPayloadError(payload: Record<string, unknown>): GatewayError
 export function mapErrorEvent(payload: Record<string, unknown>): GatewayError {
   return (
     findPayloadError(payload) ??
-    mapUpstreamFailure({ status: findErrorStatus(payload.status, payload.code) ?? 500, message: findMessage(payload) })
+    mapUpstreamFailure({ status: findErrorStatus(payload.status, payload.code), message: findMessage(payload) })
   )
 }
 
 interface UpstreamFailure {
-  status: number
+  /** Undefined for an error without a status: the upstream failed. */
+  status: number | undefined
   message: string | undefined
   retryAfter?: string | undefined
 }
 
 function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
-  const { status, retryAfter } = failure
+  const { status = 500, retryAfter } = failure
+  const seen = {
+    cause: `upstream status ${failure.status ?? 'unknown'}`,
+    upstreamStatus: failure.status ?? null
+  }
   const message =
     failure.message === undefined ? undefined : cleanProviderMessage(failure.message, MESSAGE_CHARACTERS_MAX)
   const error = (code: ErrorCode, options: GatewayErrorOptions = {}) =>
     new GatewayError(code, {
-      cause: `upstream status ${status}`,
+      ...seen,
       ...(message === undefined ? {} : { message }),
       ...options
     })
@@ -86,7 +91,7 @@ function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
   }
   if (status >= 500) return error('upstream_error')
   if (status >= 400) return error('provider_failure', { status, kind: 'invalid-request' })
-  return new GatewayError('provider_protocol_error', { cause: `upstream status ${status}` })
+  return new GatewayError('provider_protocol_error', seen)
 }
 
 /** Only the message of a 404 shows whether the model or another object is unknown. */

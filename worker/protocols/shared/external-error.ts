@@ -58,32 +58,32 @@ interface ExternalFailure {
 }
 
 function mapExternalFailure({ status, message, retryAfter }: ExternalFailure): GatewayError {
-  const cause = `upstream status ${status ?? 'unknown'}`
+  const seen = { cause: `upstream status ${status ?? 'unknown'}`, upstreamStatus: status ?? null }
   const explained = status !== undefined && STATUSES_WITH_MESSAGE.has(status) ? cleanMessage(message) : {}
   const waiting: GatewayErrorOptions = retryAfter === undefined ? {} : { retryAfter }
   switch (status) {
     case 400:
     case 409:
     case 422:
-      return new GatewayError('upstream_rejected', { cause, status, ...explained })
+      return new GatewayError('upstream_rejected', { ...seen, status, ...explained })
     case 413:
-      return new GatewayError('upstream_rejected', { cause, status, kind: 'too-large', ...explained })
+      return new GatewayError('upstream_rejected', { ...seen, status, kind: 'too-large', ...explained })
     case 429:
-      return new GatewayError('rate_limited', { cause, ...waiting, ...explained })
+      return new GatewayError('rate_limited', { ...seen, ...waiting, ...explained })
     case 408:
     case 504:
-      return new GatewayError('provider_timeout', { cause })
+      return new GatewayError('provider_timeout', seen)
     case 503:
-      return new GatewayError('provider_failure', { cause, message: FAILED, status, ...waiting })
+      return new GatewayError('provider_failure', { ...seen, message: FAILED, status, ...waiting })
     case 502:
     case undefined:
-      return new GatewayError('provider_failure', { cause, message: FAILED })
+      return new GatewayError('provider_failure', { ...seen, message: FAILED })
   }
-  if (status >= 500) return new GatewayError('provider_failure', { cause, message: FAILED, status: 500 })
-  if (status >= 400) return new GatewayError('provider_failure', { cause, message: REFUSED })
+  if (status >= 500) return new GatewayError('provider_failure', { ...seen, message: FAILED, status: 500 })
+  if (status >= 400) return new GatewayError('provider_failure', { ...seen, message: REFUSED })
   // Redirects are never followed: the new destination has not been authorized.
-  if (status >= 300) return new GatewayError('destination_mismatch', { cause })
-  return new GatewayError('provider_protocol_error', { cause })
+  if (status >= 300) return new GatewayError('destination_mismatch', seen)
+  return new GatewayError('provider_protocol_error', seen)
 }
 
 /** Words of `error.type` and `error.code` that stand for a status, for errors that arrive with status 200. */

@@ -40,9 +40,10 @@ export class CallFailure extends Error {
   /** The word for the failure in logs and records (operations contract, section 7.3). */
   get errorType(): string {
     if (this.outcome !== undefined) return this.outcome
-    // A failure in the content of a response has the status of its error.
-    const status = this.status ?? this.error.status
-    return status >= 400 ? `http_${status}` : 'protocol_error'
+    // A failure in the content of a response has the status that its error states, which a client may not get.
+    const { status, upstreamStatus = status } = this.error
+    const seen = this.status ?? upstreamStatus
+    return seen !== null && seen >= 400 ? `http_${seen}` : 'protocol_error'
   }
 }
 

@@ -52,6 +52,8 @@ const failures: Array<[name: string, errorType: string, call: Call]> = [
   ],
   ['a generation that failed', 'http_500', whole('[[finish:error]]')],
   ['an error as the first frame', 'http_503', firstFrame({ status: 503, message: 'm' })],
+  ['an error that states a status of its own', 'http_520', firstFrame({ status: 520, message: 'm' })],
+  ['an error that states no status', 'protocol_error', firstFrame({ error: { message: 'm' } })],
   ['a refused token as the first frame', 'http_401', firstFrame({ status: 401, message: 'm' })],
   ['an error frame within a stream', 'http_503', stream('[[chunks:a|b]][[errframe:503 message=m]]')],
   ['a broken frame within a stream', 'protocol_error', stream('[[chunks:a|b]][[badframe]]')],
