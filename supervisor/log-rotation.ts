@@ -6,6 +6,8 @@ import type { Logger } from '../shared/logging.ts'
 
 /** Interval between two checks of the size; a file may exceed its limit by what is logged in between. */
 const CHECK_INTERVAL_MS = 1000
+/** A file that cannot be renamed, such as a mounted one, is tried at each check: its failure is logged this often, into the same file. */
+const FAILURE_INTERVAL_MS = 60_000
 const DAY_MS = 24 * 60 * 60 * 1000
 
 export interface LogRotation {
@@ -29,6 +31,8 @@ export interface LogRotationDependencies {
 
 /** Starts the rotation of a log file. */
 export function createLogRotation(dependencies: LogRotationDependencies, options: LogRotationOptions): LogRotation {
+  let failedAtMs = Number.NEGATIVE_INFINITY
+
   function check(): boolean {
     try {
       const isRotated = rotateWhenFull(options)
@@ -37,6 +41,9 @@ export function createLogRotation(dependencies: LogRotationDependencies, options
       deleteOldLogs(options, dependencies.nowMs())
       return true
     } catch (error) {
+      const nowMs = dependencies.nowMs()
+      if (nowMs - failedAtMs < FAILURE_INTERVAL_MS) return false
+      failedAtMs = nowMs
       dependencies.log.error({ event: 'log_rotation_failed', err: error }, 'The log file could not be rotated')
       return false
     }

@@ -68,6 +68,28 @@ t.test('rotated files never overwrite each other', async t => {
   t.equal(readdirSync(directory).length, 5)
 })
 
+t.test('a rotation that fails at each check is logged once a minute', async t => {
+  const file = join(createTemporaryFolder(t), 'gateway.log')
+  const lines: string[] = []
+  let nowMs = 0
+  function reopen(): void {
+    throw new Error('not now')
+  }
+  const rotation = createLogRotation(
+    { log: pino({}, { write: line => lines.push(line) }), nowMs: () => nowMs, reopen },
+    { file, maxSizeBytes: 1, retentionDays: 1 }
+  )
+  t.teardown(rotation.close)
+  for (; nowMs <= 60_000; nowMs += 1000) {
+    appendFileSync(file, 'x')
+    t.equal(rotation.check(), false)
+  }
+  t.same(
+    lines.map(line => JSON.parse(line).event),
+    ['log_rotation_failed', 'log_rotation_failed']
+  )
+})
+
 t.test('a missing log file is no error', async t => {
   const directory = createTemporaryFolder(t)
   const rotation = createLogRotation(
