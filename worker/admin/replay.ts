@@ -5,6 +5,7 @@ import { listSecretTexts } from '../../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { GatewayError, isJsonObject, type JsonObject } from '../normalized/index.ts'
+import { REPLAY_MARK } from '../protocols/shared/common-parameters.ts'
 import { CAPTURED_DEPTH_MAX } from '../translation/captured-body.ts'
 import { readOptionalObject } from './body.ts'
 import type { DispatchedRequest, DispatchedResponse } from './dispatch.ts'
@@ -109,7 +110,7 @@ export function createReplays(settings: Settings): Replays {
         request: {
           method: 'POST',
           path: request.path,
-          metadata: { gateway_replay: mark },
+          metadata: { [REPLAY_MARK]: mark },
           // What was masked when it was recorded, or now, cannot be sent as it was.
           redacted: request.body.includes(REDACTED)
         },
@@ -154,7 +155,7 @@ function hasMetadata(route: string): boolean {
 }
 
 function mergeMark(metadata: unknown, mark: ReplayMark): JsonObject {
-  return { ...(isJsonObject(metadata) ? metadata : {}), gateway_replay: { ...mark } }
+  return { ...(isJsonObject(metadata) ? metadata : {}), [REPLAY_MARK]: { ...mark } }
 }
 
 /** JSON where it is whole JSON, else text; in the wrapper of captured bodies where it was cut (section 8.2). */

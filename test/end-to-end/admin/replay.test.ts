@@ -1,19 +1,27 @@
 // Replays through the whole stack of a started gateway (operations contract, section 9.5).
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
+import type { JsonObject } from '../../../worker/normalized/index.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
 import { post, upstreamChats } from '../../support/client.ts'
+import { startEmulator } from '../../support/gateway.ts'
+import { anthropicBaseUrl, chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import {
   ADMIN_KEY,
   type AdminOptions,
+  adminVariables,
+  createCalls,
   error,
   postJson,
   recording,
   startAdminGateway,
   UNKNOWN_ID,
-  until
+  until,
+  writeRecords
 } from './support.ts'
 
 const CHAT = '/v1/chat/completions'
@@ -112,6 +120,45 @@ t.test('operations 91: a replay works in PROD with the own key, and a failing ta
   )
   t.equal(failing.status, 200)
   t.equal(failing.json.response.status_code, 500)
+})
+
+t.test('external providers, which refuse members that they do not know, are not sent the mark', async t => {
+  const emulator = await startEmulator(t)
+  const path = join(createTemporaryFolder(t), 'traffic.sqlite')
+  const messages = { route: '/v1/messages', metadata: { lifecycle: 'x', path: '/v1/messages' } }
+  const hi = { messages: body.messages, max_tokens: 9 }
+  const records = [
+    [recordOf({ ...hi, model: 'chat', metadata: { mine: 'kept' } }), { mine: 'kept' }],
+    [recordOf({ ...hi, model: 'chat' }), undefined],
+    [recordOf({ ...hi, model: 'messages', metadata: { user_id: 'kept' } }, messages), { user_id: 'kept' }],
+    [recordOf({ ...hi, model: 'messages' }, messages), undefined],
+    [recordOf({ ...hi, model: 'chat' }, messages), undefined]
+  ] as const
+  await writeRecords(
+    path,
+    records.map(([record]) => record)
+  )
+  const gateway = await startProfileGateway(t, {
+    profiles: [
+      writeChatProfile({ id: 'chat', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: 'chat' }] }),
+      writeChatProfile({
+        id: 'messages',
+        kind: 'messages_compatible',
+        baseUrl: anthropicBaseUrl(emulator, 'a'),
+        aliases: [{ alias: 'messages' }]
+      })
+    ],
+    env: { ...adminVariables(`sqlite:${path}`), ...recording, GATEWAY_REPLAY_ENABLED: 'true' }
+  })
+  const { logs } = createCalls(gateway)
+  for (const [record, metadata] of records) {
+    const { json } = await logs(`/${record.id}/replay`, postJson(''))
+    const { model } = record.request_body_redacted as { model: string }
+    t.equal(json.response.status_code, 200, `${record.route} to ${model}`)
+    const sent = emulator.requests.at(-1)?.body as JsonObject | undefined
+    t.strictSame(sent?.metadata, metadata, `${record.route} to ${model}`)
+    t.match(json.request.metadata.gateway_replay, { source_log_id: record.id })
+  }
 })
 
 t.test('a replay has the own key, also one that is not ASCII', async t => {

@@ -1,5 +1,6 @@
 // Rows that the parameter tables of several operations have in common.
 
+import type { JsonObject } from '../../normalized/index.ts'
 import type { Parameter, ParameterTable } from './parameters.ts'
 
 export const supported: Parameter = { class: 'supported' }
@@ -59,3 +60,13 @@ export const sdkOptions = {
   proxy: sdkOption,
   http_client: sdkOption
 } as const satisfies ParameterTable
+
+/** Member of `metadata` that marks a request which the gateway replays (operations contract, section 9.5). */
+export const REPLAY_MARK = 'gateway_replay'
+
+/** The client's own metadata: services refuse the mark of a replay. Undefined where it has nothing else. */
+export function dropReplayMark(metadata: JsonObject): JsonObject | undefined {
+  const { [REPLAY_MARK]: mark, ...own } = metadata
+  if (mark === undefined) return metadata
+  return Object.keys(own).length === 0 ? undefined : own
+}

@@ -9,6 +9,7 @@ import {
   type Sampling
 } from '../../../normalized/index.ts'
 import type { ChatClientFace } from '../../face.ts'
+import { dropReplayMark } from '../../shared/common-parameters.ts'
 import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'
@@ -95,7 +96,8 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
   const extraHeaders = readExtraHeaders(body)
   if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
   if (typeof body.user === 'string') request.user = body.user
-  if (isJsonObject(body.metadata)) request.metadata = body.metadata
+  const metadata = isJsonObject(body.metadata) ? dropReplayMark(body.metadata) : undefined
+  if (metadata !== undefined) request.metadata = metadata
   return request
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../../face.ts'
 import { dropReasoningFields, readAdditionalFields } from '../../shared/additional-fields.ts'
+import { dropReplayMark } from '../../shared/common-parameters.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import {
   keepDefined,
@@ -82,7 +83,7 @@ export function readMessagesRequest(body: MessagesRequest, context: ReadContext)
       additionalFields: readExtraFields(body, parameters, reasoning),
       extraHeaders: readExtraHeaders(body),
       user: readUser(body),
-      metadata: isJsonObject(body.metadata) ? body.metadata : undefined
+      metadata: isJsonObject(body.metadata) ? dropReplayMark(body.metadata) : undefined
     })
   }
 }

@@ -1,18 +1,24 @@
 // The body of a message request on its way to a provider of the same wire: the client's own, with the model renamed.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
+import { dropReplayMark } from '../../shared/common-parameters.ts'
 import { dropOwnMembers } from '../../shared/passed-body.ts'
 import { isStateSignature } from '../../shared/state-signature.ts'
 import { GATEWAY_SIGNATURE } from '../client/signature.ts'
 
 /**
- * Every member that stays is the same value as in `body`. Left out are members of the gateway, and blocks that only the gateway writes: thinking
+ * Every member that stays is the same value as in `body`. Left out are members of the gateway and its mark of a replay, and blocks that only the gateway writes: thinking
  * with its signature, which came from a provider of another kind, and the empty text of a response without content. The service refuses both.
  * Without that thinking a running turn cannot go on with a budget, so the budget is left out too: it is a bound and not a demand.
  */
 export function writePassedBody(body: JsonObject, upstreamModel: string | undefined): JsonObject {
   const passed = { ...dropOwnMembers(body) }
   if (upstreamModel !== undefined) passed.model = upstreamModel
+  if (isJsonObject(body.metadata)) {
+    const metadata = dropReplayMark(body.metadata)
+    if (metadata === undefined) delete passed.metadata
+    else passed.metadata = metadata
+  }
   const messages = dropOwnBlocks(body.messages)
   if (messages === body.messages || messages === undefined) return passed
   passed.messages = messages
