@@ -94,7 +94,8 @@ export class SinkQueue {
 
   /** Since the start of this process. */
   get counts(): { readonly written: number; readonly dropped: number } {
-    return this.#counts
+    const { written, dropped } = this.#counts
+    return { written, dropped: dropped + (this.#options.spill?.lost ?? 0) }
   }
 
   /**

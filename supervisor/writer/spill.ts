@@ -48,6 +48,7 @@ export class Spill {
   #lastNumber: number
   /** How much of the first segment was taken. */
   #readBytes = 0
+  #lost = 0
   /** Since when records wait, in milliseconds since the epoch; meaningful while there is a segment. */
   #filledAtMs: number
   /** Ends with the last call: a segment is not deleted while it is written. */
@@ -83,6 +84,11 @@ export class Spill {
   /** Bytes on disk. */
   get bytes(): number {
     return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** Records that were deleted for want of space or could not be read, since the start of this process. */
+  get lost(): number {
+    return this.#lost
   }
 
   get isEmpty(): boolean {
@@ -157,7 +163,9 @@ export class Spill {
         return { segment, ...(await this.#readSegment(segment, bounds)) }
       } catch (error) {
         await this.#leaveOutFirst()
-        this.#options.onFailure(error, segment.records ?? 0)
+        const lost = segment.records ?? 0
+        this.#lost += lost
+        this.#options.onFailure(error, lost)
       }
     }
     return undefined
@@ -172,6 +180,7 @@ export class Spill {
     while (this.#segments.length > 0 && this.bytes + bytes > this.#options.bytesMax) {
       const lost = this.#segments[0]?.records ?? (await this.#readFirst(EVERYTHING))?.records.length ?? 0
       await this.#deleteFirst()
+      this.#lost += lost
       this.#options.onDropped(lost)
     }
   }

@@ -194,6 +194,7 @@ t.test('a file of the spill that was deleted does not keep the sink from being a
   sink.failures = 0
   while (!queue.isAvailable) await setImmediate()
   t.same(lost, [3])
+  t.equal(queue.counts.dropped, 3, 'the health of the sink tells of it')
   await queue.accept([createRecord({ request_id: 'after' })], 1000)
   await queue.flush()
   t.same([...sink.stored], ['after'])

@@ -78,6 +78,7 @@ t.test('the oldest records make room and are counted', async t => {
   const spill = await Spill.open(optionsIn(directory, { bytesMax: first.bytes + 10, onDropped }))
   await spill.append([createRecord({ request_id: 'new' })])
   t.equal(dropped, 3)
+  t.equal(spill.lost, 3)
   t.same(await readAll(spill, 10), ['new'])
 })
 
