@@ -2,6 +2,7 @@
 // socket.
 import type { Socket } from 'node:net'
 import { http } from '../../shared/node-http.ts'
+import { GatewayError } from '../normalized/index.ts'
 
 /** How long a client has to read the response and close; one that does neither would hold the connection for ever. */
 const LINGER_MS = 1000
@@ -17,13 +18,31 @@ export function sendClientError(
 ): void {
   // Everything that a client sends after this response raises the error again.
   if (socket.writableEnded) return
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (!canRespond(error, socket)) {
     socket.destroy()
     return
   }
   const status = readStatus(error.code)
   const code = status === 408 ? 'request_timeout' : 'invalid_request'
   sendRefusal(socket, { status, code, requestId: recordRefusal(status) })
+}
+
+/** Returns the error of a request whose head was read, when the bytes after the head are not valid HTTP or did not arrive in time. */
+export function toRequestFault({ code }: NodeJS.ErrnoException): GatewayError {
+  const status = readStatus(code)
+  if (status === 408) return new GatewayError('request_timeout')
+  const isTooLarge = status === 431
+  return new GatewayError('invalid_request', {
+    status,
+    message: isTooLarge
+      ? 'The trailers of the request are too large.'
+      : 'The body of the request does not match its head: its chunks or its content-length are wrong.'
+  })
+}
+
+/** Returns whether a response can still be sent to a client whose connection raised this error. */
+export function canRespond({ code }: NodeJS.ErrnoException, socket: Socket): boolean {
+  return code !== 'ECONNRESET' && socket.writable
 }
 
 /** Sends 405 to a client that takes the gateway for a proxy, and closes the connection. */

@@ -9,6 +9,7 @@ import { writeMessagesError } from '../protocols/messages/client/errors.ts'
 import { writeErrorHeaders } from '../protocols/shared/error-headers.ts'
 import type { Family } from './families.ts'
 import { sendWhole } from './respond.ts'
+import { findConnection } from './served-connection.ts'
 
 export { detectModelsFamily, familyOfPath } from './families.ts'
 
@@ -106,6 +107,7 @@ function isMachineEndpoint(path: string): boolean {
  */
 function mustCloseConnection(error: GatewayError, request: FastifyRequest): boolean {
   if (error.code === 'request_entity_too_large' || error.code === 'request_timeout') return true
+  if (findConnection(request.raw.socket)?.fault !== undefined) return true
   if (request.raw.complete) return false
   const { headers } = request
   return headers['transfer-encoding'] !== undefined || headers.expect !== undefined

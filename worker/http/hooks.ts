@@ -6,6 +6,7 @@ import { isBodyMethod, readBody } from './body.ts'
 import { shuttingDown } from './drain-gate.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createMethodTable, type MethodTable } from './method-table.ts'
+import { findConnection } from './served-connection.ts'
 import type { Stage } from './stages.ts'
 
 /** Longest pause of a client that is sending a body. */
@@ -90,6 +91,11 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
       return
     }
     const { context } = request
+    const { fault } = findConnection(request.raw.socket) ?? {}
+    if (fault !== undefined) {
+      done(fault)
+      return
+    }
     // Sent only after the stages: a request that they refuse does not need its body.
     if (request.headers.expect !== undefined) reply.raw.writeContinue()
     const reading = { limitBytes, idleTimeoutMs: BODY_IDLE_TIMEOUT_MS, isKept: context.refusal === undefined }

@@ -9,7 +9,8 @@ import { isMissingAddress, resolveListenAddresses } from '../../shared/listen-ad
 import { http } from '../../shared/node-http.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod } from './body.ts'
-import { refuseConnect, sendClientError } from './client-error.ts'
+import { canRespond, refuseConnect, sendClientError, toRequestFault } from './client-error.ts'
+import { findContext } from './request-context.ts'
 import { type ConnectionHandlers, closeTimedOut, findConnection, receiveRequest } from './served-connection.ts'
 import type { UnservedRequests } from './unserved-request.ts'
 
@@ -75,14 +76,29 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
 
   function onClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
     const socket = stream as Socket
-    const { current, openCount = 0 } = findConnection(socket) ?? {}
+    const connection = findConnection(socket)
+    const { current, openCount = 0 } = connection ?? {}
+    // Everything that a client sends after the first fault raises the error again.
+    if (connection?.fault !== undefined) return
     // The refusal of a malformed request must not be written into the middle of a response.
     const isResponding = openCount > 1 || (current?.headersSent === true && !current.writableFinished)
+    if (isResponding) {
+      socket.destroySoon()
+      return
+    }
     // A client that ends its connection within a request has left: its request is no malformed one.
-    const isCut = error.code === 'HPE_INVALID_EOF_STATE' && current !== undefined
-    if (isResponding) socket.destroySoon()
-    else if (isCut) socket.destroy()
-    else sendClientError(error, socket, status => unserved.refuse(status, socket, current))
+    if (error.code === 'HPE_INVALID_EOF_STATE' && current !== undefined) {
+      socket.destroy()
+      return
+    }
+    if (connection === undefined || current === undefined || !canRespond(error, socket)) {
+      sendClientError(error, socket, status => unserved.refuse(status, socket))
+      return
+    }
+    // The head of this request was read, so its family is known and gives the error its form.
+    const fault = toRequestFault(error)
+    connection.fail(current, fault)
+    findContext(current)?.abort(fault)
   }
 
   function onConnect(incoming: IncomingMessage, stream: Duplex): void {
@@ -90,7 +106,7 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     // Node has removed its own listeners from the socket.
     socket.on('error', () => socket.destroy())
     if ((findConnection(socket)?.openCount ?? 0) > 0) socket.destroySoon()
-    else refuseConnect(socket, status => unserved.refuse(status, socket, undefined, incoming))
+    else refuseConnect(socket, status => unserved.refuse(status, socket, incoming))
   }
 
   function createServer(tls: ListenOptions['tls']): Server {

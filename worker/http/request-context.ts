@@ -112,8 +112,6 @@ export class RequestContext extends ObservedRequest {
   #failure: GatewayError | undefined
   /** The error type of the upstream failure that was reported last (operations contract, section 7.3). */
   #upstreamErrorType: string | undefined
-  /** Status of a response that the listener wrote to the socket in place of this request's own. */
-  #socketStatus: number | undefined
   #deadline: NodeJS.Timeout | undefined
   #traceId: string | undefined
   #isClosed = false
@@ -194,8 +192,6 @@ export class RequestContext extends ObservedRequest {
   }
 
   override get failure(): GatewayError | undefined {
-    // The end of the connection, which followed, is not why the request failed.
-    if (this.#socketStatus !== undefined) return undefined
     return this.#failure ?? this.signal.reason
   }
 
@@ -276,16 +272,8 @@ export class RequestContext extends ObservedRequest {
     this.outgoing.destroy()
   }
 
-  /** The listener refused this request on the socket, because what followed its head was not HTTP. */
-  refusedOnSocket(status: number): void {
-    this.#socketStatus = status
-    this.firstByte()
-  }
-
   /** How the request ended; meaningful once it is closed. */
   outcome(): RequestOutcome {
-    const socketStatus = this.#socketStatus
-    if (socketStatus !== undefined) return refusedOutcome(socketStatus)
     const { isStreaming } = this
     const { reason } = this.signal
     if (reason?.code === 'client_disconnected' || reason?.code === 'gateway_not_ready') {

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { asBuffer } from '../../shared/bytes.ts'
 import type { RequestContext } from './request-context.ts'
-import { limitUnread } from './served-connection.ts'
+import { findConnection, limitUnread } from './served-connection.ts'
 
 /** How long a response that was sent before the end of its request waits for the client to stop sending. */
 const LINGER_MS = 1000
@@ -83,7 +83,8 @@ function byteLength(body: string | Uint8Array): number {
  */
 function endAfterRequest(context: RequestContext, response: ServerResponse, body: string | Uint8Array): void {
   const { incoming } = context
-  if (incoming.complete || incoming.destroyed) {
+  const isBroken = findConnection(incoming.socket)?.fault !== undefined
+  if (incoming.destroyed || (incoming.complete && !isBroken)) {
     endWhole(response, body)
     return
   }

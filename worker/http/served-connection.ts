@@ -2,6 +2,7 @@
 // responses (pipelining) and without reading them, so their number is bounded.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { GatewayError } from '../normalized/index.ts'
 
 /** Requests of one connection that are served at once. Responses are sent in order, so that more would only wait in memory. */
 export const SERVED_MAX = 32
@@ -62,6 +63,8 @@ class ServedConnection {
   current: ServerResponse | undefined
   /** Responses that are not complete, those of waiting requests included. */
   openCount = 0
+  /** The bytes after the head of the last request are not valid HTTP: nothing of it, and no further request, can be read. */
+  fault: GatewayError | undefined
 
   readonly #socket: Socket
   readonly #handlers: ConnectionHandlers
@@ -91,6 +94,12 @@ class ServedConnection {
     if (this.openCount === 2) this.#preparePipelining()
     if (this.openCount > SERVED_MAX) this.#wait(outgoing)
     else this.#handlers.serve(outgoing)
+  }
+
+  /** Ends the connection with this request, whose response is the error. */
+  fail(outgoing: ServerResponse, fault: GatewayError): void {
+    this.fault = fault
+    this.#endWith(outgoing)
   }
 
   complete(outgoing: ServerResponse): void {

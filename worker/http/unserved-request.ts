@@ -8,7 +8,7 @@ import type { Caller, Protocol, RemoteParent } from '../observation/observer.ts'
 import { classifyCaller } from './caller.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import { toLocalTarget } from './path-repair.ts'
-import { findContext, withoutQuery } from './request-context.ts'
+import { withoutQuery } from './request-context.ts'
 import type { RouteDescription } from './route-traits.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
@@ -21,10 +21,10 @@ export interface UnservedRequestsOptions {
 
 export interface UnservedRequests {
   /**
-   * The listener is about to refuse on the socket itself. Takes the response that the connection has open, if any: its request is the
-   * one that is refused; otherwise `incoming` is, where its head was read. Returns the id for the header `x-request-id`.
+   * The listener is about to refuse on the socket itself: input that is no request, or `incoming`. Returns the id for the header
+   * `x-request-id`.
    */
-  refuse(status: number, socket: Socket, current: ServerResponse | undefined, incoming?: IncomingMessage): string
+  refuse(status: number, socket: Socket, incoming?: IncomingMessage): string
   /** The connection of a request that was read closed before the request was handled. */
   skip(outgoing: ServerResponse): void
 }
@@ -34,15 +34,8 @@ export function createUnservedRequests({
   fingerprint,
   describe
 }: UnservedRequestsOptions): UnservedRequests {
-  const refused = new WeakSet<ServerResponse>()
   return {
-    refuse(status, socket, current, incoming = current?.req) {
-      const context = current === undefined ? undefined : findContext(current)
-      if (context !== undefined) {
-        context.refusedOnSocket(status)
-        return context.requestId
-      }
-      if (current !== undefined) refused.add(current)
+    refuse(status, socket, incoming) {
       const head = { headers: incoming?.headers ?? {}, address: socket.remoteAddress }
       const hashes = observation === undefined ? {} : computeHashes(head, fingerprint)
       const named = observation === undefined || incoming === undefined ? UNKNOWN : describe(incoming)
@@ -58,7 +51,7 @@ export function createUnservedRequests({
       return request.requestId
     },
     skip(outgoing) {
-      if (observation === undefined || refused.has(outgoing)) return
+      if (observation === undefined) return
       const outcome = { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' } as const
       const { req: incoming } = outgoing
       const hashes = computeHashes({ headers: incoming.headers, address: incoming.socket.remoteAddress }, fingerprint)

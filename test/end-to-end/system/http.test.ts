@@ -8,6 +8,7 @@ import t from 'tap'
 import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { openConnection } from '../../worker/http/support.ts'
 import { askIn, bodyOf, families, model, readError, textIn, urlOf } from './support.ts'
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -253,6 +254,47 @@ t.test(
     t.equal(broken.json.error.code, 'invalid_json')
   }
 )
+
+t.test('a body that breaks HTTP is refused in the form of the family, for browsers too', async t => {
+  const before = upstreamChats(emulator).length
+  const broken = [
+    { framing: 'transfer-encoding: chunked', body: 'no chunk\r\n', status: 400 },
+    { framing: 'transfer-encoding: chunked', body: `0\r\nx-trailer: ${'a'.repeat(32 * 1024)}\r\n\r\n`, status: 431 },
+    { framing: 'content-length: 2', body: '{}GARBLED', status: 400 }
+  ]
+  for (const family of families) {
+    for (const { framing, body, status } of broken) {
+      for (const isLate of [false, true]) {
+        const { socket, waitFor } = await openConnection(t, Number(new URL(open.url).port))
+        const { pathname } = new URL(urlOf(open, family))
+        const head = [`POST ${pathname} HTTP/1.1`, 'host: a', 'origin: https://app.example', framing]
+        if (isLate) {
+          socket.write(`${[...head, 'expect: 100-continue'].join('\r\n')}\r\n\r\n`)
+          await waitFor(/^HTTP\/1\.1 100 Continue\r\n\r\n/)
+          socket.write(body)
+        } else {
+          socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+        }
+        const received = await waitFor(/\r\n\r\n\{.*\}$/s)
+        socket.destroy()
+        const [responseHead = '', text = ''] = received.split('\r\n\r\n').slice(isLate ? 1 : 0)
+        t.match(responseHead, new RegExp(`^HTTP/1\\.1 ${status} `), `${family} ${body.slice(0, 12)}`)
+        const headers = new Headers(
+          responseHead
+            .split('\r\n')
+            .slice(1)
+            .map(line => line.split(': ', 2) as [string, string])
+        )
+        t.match(headers.get('x-request-id'), UUID_V4)
+        t.equal(headers.get('access-control-allow-origin'), 'https://app.example')
+        t.equal(headers.get('connection'), 'close')
+        const response = { status, headers, text, json: JSON.parse(text) }
+        t.match(readError(family, response).message, /match its head|trailers/)
+      }
+    }
+  }
+  t.equal(upstreamChats(emulator).length, before)
+})
 
 t.test(
   'operations 27: a body that is not a JSON object is refused in the form of the family, with its error text',

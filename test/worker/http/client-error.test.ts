@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { sendClientError } from '../../../worker/http/client-error.ts'
+import { sendClientError, toRequestFault } from '../../../worker/http/client-error.ts'
 
 /** Both ends of a connection that stays half open, as the HTTP server's connections do. */
 async function openPair(t: Test): Promise<{ server: Socket; client: Socket }> {
@@ -78,4 +78,14 @@ t.test('a broken connection gets no response and no record', async t => {
   sendClientError(failure('ECONNRESET'), server, record)
   t.ok(server.destroyed)
   t.equal(await received, '')
+})
+
+t.test('a fault after the head of a request keeps its status and says what is wrong', async t => {
+  t.match(toRequestFault(failure('HPE_INVALID_CHUNK_SIZE')), {
+    code: 'invalid_request',
+    status: 400,
+    message: /content-length/
+  })
+  t.match(toRequestFault(failure('HPE_HEADER_OVERFLOW')), { code: 'invalid_request', status: 431, message: /trailers/ })
+  t.match(toRequestFault(failure('ERR_HTTP_REQUEST_TIMEOUT')), { code: 'request_timeout', status: 408 })
 })

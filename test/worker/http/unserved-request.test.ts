@@ -40,17 +40,15 @@ t.test('a request whose connection closed before it was handled is a client disc
   )
 })
 
-t.test('a request that was refused on the socket has one record, closed with the connection', async t => {
+t.test('input that was refused on the socket has one record, closed with the connection', async t => {
   const { unserved, lives } = start()
   const socket = new Socket()
-  const response = createResponse()
-  const id = unserved.refuse(400, socket, response)
-  unserved.skip(response)
+  const id = unserved.refuse(400, socket)
   t.equal(lives.length, 1)
   t.equal(lives[0]?.closed, undefined)
   socket.destroy()
   await once(socket, 'close')
-  t.match(lives[0], { view: { requestId: id }, closed: { status: 400, errorType: 'http_400' } })
+  t.match(lives[0], { view: { requestId: id, path: '' }, closed: { status: 400, errorType: 'http_400' } })
 })
 
 t.test('without observers a refused request still has an id', async t => {
@@ -59,6 +57,6 @@ t.test('without observers a refused request still has an id', async t => {
     fingerprint: value => value,
     describe: () => ({ route: 'unmatched', protocol: 'system' })
   })
-  t.match(unserved.refuse(431, new Socket(), undefined), /^[0-9a-f-]{36}$/)
+  t.match(unserved.refuse(431, new Socket()), /^[0-9a-f-]{36}$/)
   unserved.skip(createResponse())
 })
