@@ -77,7 +77,7 @@ export function transportFailure(thrown: unknown): CallFailure {
       isRetryable: false
     })
   }
-  const outcome = TLS_CODE.test(code) ? 'tls_error' : PROTOCOL_CODE.test(code) ? 'protocol_error' : 'connect_error'
+  const outcome = TLS_CODE.test(code) ? 'tls_error' : isProtocolError(thrown, code) ? 'protocol_error' : 'connect_error'
   return new CallFailure(new GatewayError('provider_failure', { cause: thrown }), { outcome })
 }
 
@@ -106,7 +106,19 @@ const TIMEOUT_CODES = new Set([
 // OpenSSL's verification results are plain names such as DEPTH_ZERO_SELF_SIGNED_CERT.
 const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA$|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|UND_ERR_PRX_TLS)/
-const PROTOCOL_CODE = /^(HPE_|UND_ERR_RES_|UND_ERR_HEADERS_OVERFLOW)/
+// zlib's codes are those of a body that cannot be decompressed.
+const PROTOCOL_CODE = /^(HPE_|Z_|UND_ERR_RES_|UND_ERR_HEADERS_OVERFLOW)/
+
+/** Whether the provider sent something that is not HTTP. The HTTP client's errors about that have no code, or that of a closed socket. */
+function isProtocolError(thrown: unknown, code: string): boolean {
+  if (PROTOCOL_CODE.test(code)) return true
+  if (!(thrown instanceof Error)) return false
+  return (
+    thrown.name === 'HTTPParserError' ||
+    thrown.name === 'AssertionError' ||
+    (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(thrown.message))
+  )
+}
 
 /** The first code on the chain of causes; '' when there is none. */
 function findCode(thrown: unknown): string {

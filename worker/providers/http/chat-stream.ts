@@ -1,6 +1,7 @@
 // A streamed chat: the provider's bytes are read as events and pushed to the client's side in order of arrival, one push per read, no
 // faster than the client reads. Until the first push a failure is an ordinary error; afterwards it is an event.
 
+import { readContentEncoding } from '../../../shared/content-encoding.ts'
 import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
 import { PassingReader } from '../../protocols/shared/passing-reader.ts'
@@ -114,9 +115,8 @@ class StreamSession implements ExchangeReceiver {
     const contentType = readHeader(head.headers, 'content-type') ?? ''
     const isEventStream = /^text\/event-stream\s*(;|$)/i.test(contentType)
     if (head.status === 200 && isEventStream) {
-      const encoding = readHeader(head.headers, 'content-encoding')
       // The request announces none: decompression would hold events back.
-      if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      if (readContentEncoding(readHeader(head.headers, 'content-encoding')) !== 'identity') {
         throw protocolFailure('unsupported_content_encoding', { isRetryable: true })
       }
       this.#stream = this.#openStream(head, control)
@@ -146,6 +146,10 @@ class StreamSession implements ExchangeReceiver {
     } catch (thrown) {
       delivery.fail(thrown)
     }
+  }
+
+  onBrokenBody(): boolean {
+    return this.#collector?.onBrokenBody() === true
   }
 
   /** Delivers what was read. An error event in the stream is the last of the events. */

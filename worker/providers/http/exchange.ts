@@ -33,6 +33,8 @@ export interface ExchangeReceiver {
   onHead(head: ResponseHead, control: ExchangeControl): void
   /** Takes the pieces of the body that one read of the connection brought. */
   onData(pieces: readonly Buffer[]): void
+  /** The body broke off or stalled. True: what arrived is enough, and the exchange counts as ended. */
+  onBrokenBody?(): boolean
 }
 
 export interface ExchangeTimeouts {
@@ -211,7 +213,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     this.#receivePieces()
-    if (!this.#isSettled) this.#fail(transportFailure(error))
+    if (!this.#isSettled) this.#breakOff(transportFailure(error))
   }
 
   pause(): void {
@@ -318,7 +320,18 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   readonly #onTimeout = (): void => {
-    this.#fail(timeoutFailure(this.#phase, this.#limitMs))
+    this.#breakOff(timeoutFailure(this.#phase, this.#limitMs))
+  }
+
+  /** Ends an exchange whose response does not arrive, or not to its end. */
+  #breakOff(failure: CallFailure): void {
+    if (this.#status === undefined || this.#options.receiver.onBrokenBody?.() !== true) {
+      this.#fail(failure)
+      return
+    }
+    if (!this.#settle(String(this.#status))) return
+    this.#controller?.abort(failure)
+    this.#resolve('ended')
   }
 
   /** Ends the exchange. Returns false when it has ended already. */

@@ -72,6 +72,13 @@ export class ResponseCollector implements ExchangeReceiver {
     }
   }
 
+  /** The status of an error decides, for the client, for a retry and for the credential, also when its body does not arrive. */
+  onBrokenBody(): boolean {
+    if (this.#head === undefined || this.#head.status === 200) return false
+    this.#isCut = true
+    return true
+  }
+
   /** The response, once the exchange has ended; undefined when it has to be decompressed. */
   take(): BufferedResponse | undefined {
     const { status, headers, encoding } = this.#describe()

@@ -100,7 +100,10 @@ t.test('a response that is not a stream is refused, with the error inside it (A1
   t.match(await rejection(html), { code: 'provider_protocol_error', status: 502 })
 
   const stub = await startStub((request, response) => {
-    if (request.body.includes('limited')) sendJson(response, 200, { status: 429, message: 'Too Many Requests' })
+    if (request.body.includes('without encoding')) {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': '' })
+      response.end('data: {"choices":[{"delta":{"content":"a"},"index":0,"finish_reason":"stop"}]}\n\n')
+    } else if (request.body.includes('limited')) sendJson(response, 200, { status: 429, message: 'Too Many Requests' })
     else if (request.body.includes('packed')) {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
       response.end()
@@ -115,6 +118,8 @@ t.test('a response that is not a stream is refused, with the error inside it (A1
   const packed = direct.stream(chatCall('packed', { isStream: true }), contextOf(), sink)
   t.match(await rejection(packed), { code: 'provider_protocol_error' })
   t.equal(sink.batches.length, 0)
+  await direct.stream(chatCall('without encoding', { isStream: true }), contextOf(), sink)
+  t.not(sink.batches.length, 0, 'an empty header names no encoding')
 })
 
 t.test('an error frame after content is an event, and one before any content is an ordinary error', async t => {

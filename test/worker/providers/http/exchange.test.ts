@@ -295,6 +295,38 @@ t.test('a broken body is a transport failure', async t => {
   })
 })
 
+t.test('an error keeps its status when its body breaks off or stalls (decision 6)', async t => {
+  for (const end of ['break', 'stall'] as const) {
+    const { pool, origin } = await startSocketServer(t, socket =>
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 429 Slow down\r\nretry-after: 7\r\ncontent-length: 90\r\n\r\n{"mess')
+        if (end === 'break') socket.end()
+      })
+    )
+    const receiver = new ResponseCollector()
+    const observations: ExchangeObservation[] = []
+    const onSettled = (observation: ExchangeObservation) => observations.push(observation)
+    await runExchange(options(pool, origin, { receiver, timeouts: { ...patient, idleMs: 30 }, onSettled }))
+    t.match(receiver.take(), { status: 429, headers: { 'retry-after': '7' } }, end)
+    t.match(observations, [{ status: '429', httpStatus: 429 }], end)
+  }
+})
+
+t.test('bytes that are not HTTP are a protocol error, in each place of a response', async t => {
+  for (const bytes of [
+    'no response\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nno header\r\n\r\n',
+    'HTTP/1.1 099 Odd\r\n\r\n',
+    'HTTP/1.1 100 Continue\r\n\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nno chunk\r\n'
+  ]) {
+    const { pool, origin } = await startSocketServer(t, socket => socket.once('data', () => socket.write(bytes)))
+    const failure = await rejection(runExchange(options(pool, origin)))
+    t.match(failure, { error: { code: 'provider_failure' }, outcome: 'protocol_error', isRetryable: true }, bytes)
+  }
+})
+
 t.test('an error of the receiver ends the exchange and closes its connection (H4)', async t => {
   const stub = await startStub((_request, response) => {
     response.writeHead(200)

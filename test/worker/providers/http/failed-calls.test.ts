@@ -3,7 +3,8 @@ import { createEmulator } from '../../../../ops/emulator/server.ts'
 import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'
 import { chatCall, contextOf, createSink, emulatorEnv, startPool, type TestExecutor } from '../support/native.ts'
-import { startStub } from '../support/stub-upstream.ts'
+import { rejection } from '../support/rejection.ts'
+import { sendJson, startStub } from '../support/stub-upstream.ts'
 
 const emulator = await createEmulator()
 t.teardown(() => emulator.close())
@@ -115,6 +116,33 @@ t.test('an error frame with status 401 is final: no token is renewed and no call
   const before = emulator.requests.length
   await firstFrame({ status: 401, message: 'm' })(executor, contextOf()).catch(() => undefined)
   t.equal(emulator.requests.length, before + 1)
+})
+
+t.test('a refused token is renewed, and a limit reported, also when the body of the error breaks off', async t => {
+  const statuses: number[] = []
+  const stub = await startStub((request, response) => {
+    if (request.url === '/token') {
+      sendJson(response, 200, { tok: 'a token', exp: Date.now() + 3_600_000 })
+      return
+    }
+    const status = statuses.shift() ?? 200
+    if (status === 200) {
+      sendJson(response, 200, { data: [] })
+      return
+    }
+    response.writeHead(status, { 'retry-after': '7', 'content-length': '50' })
+    response.write('{"mess', () => response.destroy())
+  })
+  t.teardown(() => stub.close())
+  const env = { UPSTREAM_BASE_URL: stub.origin, UPSTREAM_USER: 'u', UPSTREAM_PASSWORD: 'p' }
+  const { executor } = startPool(t, env)
+  // A token that was never accepted is not renewed.
+  await executor.listModels(contextOf())
+  for (const call of [whole('hi'), stream('hi')]) {
+    statuses.push(401, 429)
+    t.match(await rejection(call(executor, contextOf())), { code: 'rate_limited', status: 429, retryAfter: '7' })
+    t.same(statuses, [])
+  }
 })
 
 t.test('a token response that cannot be read is a failed call', async t => {

@@ -38,7 +38,7 @@ t.test('a content encoding that was not asked for is a protocol error', async t 
 
 t.test('broken compressed data is a transport failure', async t => {
   const failure = await rejection(collect(gzipSync('text').subarray(0, 12), { 'content-encoding': 'gzip' }))
-  t.match(failure, { error: { code: 'provider_failure' }, isRetryable: true })
+  t.match(failure, { error: { code: 'provider_failure' }, outcome: 'protocol_error', isRetryable: true })
 })
 
 t.test(
