@@ -161,7 +161,11 @@ function accessRows(add: SectionRows) {
       '32',
       'Idle upstream clients kept for the authorizations that clients send.'
     ),
-    GATEWAY_CORS_ALLOW_ORIGINS: add.withDefault(kind.textList, '["*"]', 'Origins that browsers may call from.'),
+    GATEWAY_CORS_ALLOW_ORIGINS: add.withDefault(
+      kind.originList,
+      '["*"]',
+      'Origins that browsers may call from; one between slashes is a regular expression for the whole origin.'
+    ),
     GATEWAY_CORS_ALLOW_METHODS: add.withDefault(kind.textList, '["*"]', 'Methods that browsers may use.'),
     GATEWAY_CORS_ALLOW_HEADERS: add.withDefault(kind.textList, '["*"]', 'Headers that browsers may send.'),
     GATEWAY_ALLOW_INSECURE_PROD: add.withDefault(

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { readAddressRange } from '../addresses.ts'
 import { canonicalDestination } from '../destination.ts'
+import { readOriginPattern } from '../origin-pattern.ts'
 import { Secret } from '../secret.ts'
 
 /** Parses one type of value. Its error messages describe the expected value and never repeat the given text. */
@@ -154,6 +155,23 @@ export const textList: SettingType<readonly string[]> = settingType('JSON list o
   const value = readJson(text)
   return isTextList(value) ? Object.freeze(value) : new Expected('a JSON list of texts, such as ["a"]')
 })
+
+/** A JSON list of origins, and of regular expressions for origins. */
+export const originList: SettingType<readonly string[]> = settingType('JSON list of texts', text => {
+  const value = readJson(text)
+  return isTextList(value) && value.every(isOrigin)
+    ? Object.freeze(value)
+    : new Expected('a JSON list of origins, such as ["https://app.example"], or of regular expressions between slashes')
+})
+
+function isOrigin(text: string): boolean {
+  try {
+    readOriginPattern(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** A JSON list of addresses and CIDR ranges. */
 export const addressList: SettingType<readonly string[]> = settingType('JSON list of addresses and ranges', text => {

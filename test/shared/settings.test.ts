@@ -186,6 +186,14 @@ t.test('the IPv6 address to listen on may be written in brackets', async t => {
   for (const text of ['[localhost]', '[127.0.0.1]', '[]']) t.same(issuesOf({ GATEWAY_HOST: text }), ['GATEWAY_HOST'])
 })
 
+t.test('an origin between slashes is a regular expression that can be read', async t => {
+  const given = ['https://a.example', '/https:\\/\\/.*\\.a\\.example/', '/', '*']
+  t.same(parseSettings({ GATEWAY_CORS_ALLOW_ORIGINS: JSON.stringify(given) }).corsAllowOrigins, given)
+  for (const text of ['["/(/"]', '[1]', 'https://a.example']) {
+    t.same(issuesOf({ GATEWAY_CORS_ALLOW_ORIGINS: text }), ['GATEWAY_CORS_ALLOW_ORIGINS'], text)
+  }
+})
+
 t.test('the metrics path is trimmed, gets exactly one leading slash and is no pattern', async t => {
   t.equal(parseSettings({ GATEWAY_METRICS_PATH: ' m/ ' }).metricsPath, '/m')
   t.equal(parseSettings({ GATEWAY_METRICS_PATH: '//internal/~m-1.0_a//' }).metricsPath, '/internal/~m-1.0_a')

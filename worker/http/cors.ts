@@ -2,6 +2,7 @@
 // Own code, because @fastify/cors 11 responds to every preflight with 204, for any origin, method and headers; the contract requires a
 // 200, or a 400 that lists the refused parts.
 import type { IncomingHttpHeaders } from 'node:http'
+import { readOriginPattern } from '../../shared/origin-pattern.ts'
 import type { Settings } from '../../shared/settings.ts'
 
 /** Alternating header names and values, as `writeHead` takes them. */
@@ -34,8 +35,7 @@ const PREFLIGHT_VARY: FlatHeaders = ['vary', 'Origin, Access-Control-Request-Met
 
 /**
  * Creates the rules of the settings. In PROD wildcards are dropped, empty lists of methods and headers get defaults, and credentials
- * are not allowed. An origin between slashes, such as `/https:\/\/.*\.app\.example/`, is a regular expression for the whole origin.
- * Throws when such an expression cannot be read.
+ * are not allowed. An origin between slashes is a regular expression for the whole origin.
  */
 export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
   const isProd = settings.mode === 'PROD'
@@ -103,18 +103,8 @@ const REPEATABLE = /^[\t\x20-\x7e]*$/
 function createOriginTest(origins: readonly string[]): (origin: string) => boolean {
   if (origins.includes('*')) return origin => REPEATABLE.test(origin)
   const exact = new Set(origins)
-  const patterns = origins
-    .filter(origin => origin.length > 2 && origin.startsWith('/') && origin.endsWith('/'))
-    .map(readPattern)
+  const patterns = origins.map(readOriginPattern).filter(pattern => pattern !== undefined)
   return origin => exact.has(origin) || patterns.some(pattern => pattern.test(origin))
-}
-
-function readPattern(origin: string): RegExp {
-  try {
-    return new RegExp(`^(?:${origin.slice(1, -1)})$`)
-  } catch (cause) {
-    throw new Error('GATEWAY_CORS_ALLOW_ORIGINS holds a regular expression that cannot be read.', { cause })
-  }
 }
 
 function areAllowed(requested: string, allowed: ReadonlySet<string>): boolean {

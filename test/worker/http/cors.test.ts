@@ -105,7 +105,6 @@ t.test('an origin between slashes is a pattern for the whole origin', async t =>
   t.not(policy(env).responseHeaders('https://eu.app.example').length, 2)
   t.equal(policy(env).responseHeaders('https://eu.app.example.evil.com').length, 2)
   t.equal(policy(env).responseHeaders('xhttps://eu.app.example').length, 2)
-  t.throws(() => policy({ GATEWAY_CORS_ALLOW_ORIGINS: '["/(/"]' }), /GATEWAY_CORS_ALLOW_ORIGINS/)
 })
 
 t.test('a header of a client that is not ASCII is repeated in no response', async t => {
