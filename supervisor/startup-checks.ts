@@ -8,6 +8,7 @@ import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
 import { planSinks } from '../shared/traffic/sinks.ts'
+import { isHeaderValue } from './profile/load.ts'
 
 export interface StartupFindings {
   /** What stops the start. */
@@ -131,6 +132,17 @@ function checkUpstream(
   }
   if (!usesPassword && (upstream.user !== undefined || upstream.password !== undefined)) {
     warnings.push('UPSTREAM_USER and UPSTREAM_PASSWORD work only together; the one that is set is not used.')
+  }
+  for (const [setting, secret] of [
+    ['UPSTREAM_CREDENTIALS', upstream.credentials],
+    ['UPSTREAM_ACCESS_TOKEN', upstream.accessToken]
+  ] as const) {
+    if (secret === undefined || isHeaderValue(secret.reveal())) continue
+    refusals.push({
+      reasonId: 'invalid_settings',
+      setting,
+      explanation: `${setting} must have no character that a header cannot carry, such as a line break`
+    })
   }
   // Only a warning, because the upstream decides which credentials it accepts (upstream contract, section 1.2).
   if (upstream.credentials !== undefined && !isBase64(upstream.credentials.reveal())) {

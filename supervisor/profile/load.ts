@@ -1,6 +1,5 @@
 // Loads a profile file: reads it once, validates it, and takes the credentials that it names from the environment (bridge contract,
 // sections 3 and 4).
-import { NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile.ts'
 import { hasRoute } from '../../shared/profile-routes.ts'
 import { Secret } from '../../shared/secret.ts'
@@ -40,8 +39,7 @@ export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfil
     // A profile without a route makes no call.
     if (credentialEnv === undefined || !hasRoute(profile)) continue
     const text = lookup(credentialEnv)
-    const isHeader = profile.providerKind !== NATIVE_PROVIDER_KIND
-    if (text === undefined || text === '' || (isHeader && !HEADER_VALUE.test(text))) {
+    if (text === undefined || text === '' || !isHeaderValue(text)) {
       const message = 'Credential reference is unavailable for an enabled profile.'
       throw new StartupError('credential_unavailable', message, [], place('credential_env'))
     }
@@ -50,8 +48,10 @@ export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfil
   return Object.freeze({ profiles: deepFreeze(set), credentials: Object.freeze(credentials) })
 }
 
-/** An external provider gets its credential in a header: with a line break or a character above one byte no call could be made. */
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]+$/
+/** Whether a header can carry a credential: with a line break or a character above one byte no call could be made. */
+export function isHeaderValue(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+}
 
 /** Returns the value that a file holds. Throws `StartupError` `invalid_profile_schema` for a text that is malformed or too deep. */
 export function parseProfileText({ text, format }: ProfileFile): unknown {

@@ -110,6 +110,18 @@ t.test('credentials that are no base64 are warned about, without showing them', 
   t.same(inspect({ UPSTREAM_CREDENTIALS: Buffer.from('client:hunter2').toString('base64') }).warnings, [])
 })
 
+t.test('a credential that no header can carry is refused, without showing it', async t => {
+  for (const setting of ['UPSTREAM_CREDENTIALS', 'UPSTREAM_ACCESS_TOKEN']) {
+    for (const value of ['hunter2\n', 'hunter2\r\nx: y', 'пароль-hunter2']) {
+      const { document, exitCode, output, warnings } = inspect({ [setting]: value })
+      t.equal(exitCode, 2, setting)
+      t.same(reasonsOf(document), [`invalid_settings ${setting}`])
+      t.notMatch(output + warnings.join(), 'hunter2')
+    }
+    t.equal(inspect({ [setting]: 'clé' }).exitCode, 0)
+  }
+})
+
 t.test('the demo is refused in PROD and beside upstream credentials', async t => {
   const demo = { isDemo: true }
   t.equal(inspect({}, demo).exitCode, 0)

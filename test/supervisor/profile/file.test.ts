@@ -242,7 +242,9 @@ t.test('the path and the credential may come from the .env file, the credential 
   t.equal(inspect({}, { envFile }).document.profiles[0].profile_id, 'p1')
   const native = { ...baseProfile, provider_kind: 'native', network_policy_ref: 'public-native' }
   const named = { ...baseFile, profiles: [{ ...native, credential_env: 'UPSTREAM_CREDENTIALS' }] }
-  t.equal(inspectFile(named, { environment: { UPSTREAM_CREDENTIALS_FILE: envFile } }).exitCode, 0)
+  const secretFile = join(folder, 'secret')
+  writeFileSync(secretFile, 'a credential\n')
+  t.equal(inspectFile(named, { environment: { UPSTREAM_CREDENTIALS_FILE: secretFile } }).exitCode, 0)
 })
 
 t.test(

@@ -43,11 +43,13 @@ t.test('bridge 5: an empty credential counts as missing', async t => {
 })
 
 t.test('a credential that no header can carry refuses the file, and stderr names its member', async t => {
-  for (const value of ['secret-a\n', 'secret-a\r\nx: y', 'секрет', 'secret-a\0']) {
-    const result = inspectFile(baseFile, { environment: { UP_KEY: value } })
-    expectRefusal(t, result, 'credential_unavailable')
-    t.same(result.warnings, ['The problem is in the profile file: profiles[0].credential_env'])
-    t.notMatch(result.output, /secret-a|секрет/)
+  for (const profile of [baseProfile, nativeProfile]) {
+    for (const value of ['secret-a\n', 'secret-a\r\nx: y', 'секрет', 'secret-a\0']) {
+      const result = inspectFile({ ...baseFile, profiles: [profile] }, { environment: { UP_KEY: value } })
+      expectRefusal(t, result, 'credential_unavailable')
+      t.same(result.warnings, ['The problem is in the profile file: profiles[0].credential_env'])
+      t.notMatch(result.output, /secret-a|секрет/)
+    }
   }
   for (const value of ['a b\tc', 'clé']) t.equal(inspectFile(baseFile, { environment: { UP_KEY: value } }).exitCode, 0)
 })
