@@ -32,6 +32,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   const refusals: StartupErrorDetail[] = []
   const warnings: string[] = []
   checkAccess(settings, refusals)
+  checkKeySpaces(settings, refusals)
   checkMetricsPort(settings, refusals, warnings)
   checkMetricsPath(settings, refusals)
   checkLogFile(settings, refusals)
@@ -57,6 +58,22 @@ function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
       ? `${explanation}; GATEWAY_API_KEYS only adds further keys: set GATEWAY_API_KEY to one of them`
       : explanation
   })
+}
+
+/** The key of a client is compared without the white space around it, so that a key of the settings that has some would match none. */
+function checkKeySpaces({ apiKey, apiKeys, adminApiKey }: Settings, refusals: StartupErrorDetail[]): void {
+  const keys = [
+    ['GATEWAY_API_KEY', apiKey],
+    ...Object.values(apiKeys).map(key => ['GATEWAY_API_KEYS', key] as const),
+    ['GATEWAY_ADMIN_API_KEY', adminApiKey]
+  ] as const
+  for (const [setting, key] of keys) {
+    const text = key?.reveal() ?? ''
+    // A key of nothing but white space is no key at all.
+    if (text.trim() === '' || text.trim() === text) continue
+    const explanation = `${setting} must have no white space around a key, such as a line break at its end`
+    refusals.push({ reasonId: 'invalid_settings', setting, explanation })
+  }
 }
 
 function checkMetricsPort(

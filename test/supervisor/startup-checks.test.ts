@@ -46,6 +46,20 @@ t.test('the metrics have a port of their own', async t => {
   t.match(check(ports), { refusals: [], warnings: [/GATEWAY_METRICS_PORT has no effect/] })
 })
 
+t.test('a key with white space around it, which no client could present, is refused by its setting', async t => {
+  const padded = {
+    GATEWAY_API_KEY: 'a-key-of-clients\n',
+    GATEWAY_API_KEYS: '{"old":"a-key","new":"\\tanother-key"}',
+    GATEWAY_ADMIN_API_KEY: ' a-key-of-admins'
+  }
+  for (const [setting, value] of Object.entries(padded)) {
+    const { refusals } = check({ [setting]: value })
+    t.match(refusals, [new RegExp(`^${setting} must have no white space`)])
+    t.equal(refusals.length, 1)
+  }
+  t.same(check({ GATEWAY_API_KEY: 'a key with a blank' }).refusals, [])
+})
+
 t.test('a key of blanks is no key', async t => {
   const refused = check({ GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: '  ' }).refusals
   t.match(refused, [/GATEWAY_API_KEY must be set/])
