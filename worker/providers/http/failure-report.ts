@@ -66,6 +66,7 @@ function findReasonId({ outcome, error }: CallFailure): string | undefined {
     case 'tls_error':
       return 'connection_error'
     case 'protocol_error':
+      if (error.code === 'provider_failure') return 'connection_error'
       return typeof error.cause === 'string' && ID.test(error.cause) ? error.cause : undefined
     case undefined:
       return undefined

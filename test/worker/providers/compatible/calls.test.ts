@@ -229,7 +229,8 @@ t.test('a refused or broken connection, and a response that is no JSON, have the
   })
   const rows: Array<[name: string, profileId: string, handler: StubHandler, code: string, reasonId: string]> = [
     ['refused', 'refused', () => undefined, 'provider_failure', 'connection_error'],
-    ['reset', 'open', request => void request.socket.destroy(), 'provider_failure', 'connection_error']
+    ['reset', 'open', request => void request.socket.destroy(), 'provider_failure', 'connection_error'],
+    ['no HTTP', 'open', request => void request.socket.end('no HTTP\r\n\r\n'), 'provider_failure', 'connection_error']
   ]
   for (const [name, profileId, handler, code, reasonId] of rows) {
     for (const isStream of [false, true]) {
