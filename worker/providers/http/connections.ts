@@ -5,6 +5,7 @@ import { rootCertificates } from 'node:tls'
 import type { buildConnector as Connector, Dispatcher, Pool as OriginPool } from 'undici'
 import { type DestinationGuard, DestinationRefusedError } from '../egress/checked-lookup.ts'
 import { timeoutFailure } from './call-failure.ts'
+import { passOverContinue } from './continue-filter.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
 import { createGate, type Gate } from './gate.ts'
 import { buildConnector, loadProxyAgent, Pool } from './undici.ts'
@@ -108,12 +109,17 @@ function openGate({ connectionsMax, waitersMax, waitFailure, timeouts }: OriginO
   return { gate: createGate(gateOptions, () => timeoutFailure('waiting for a connection', callMs)) }
 }
 
+function createConnector(connect: Connector.BuildOptions, guard: DestinationGuard | undefined): Connector.connector {
+  const dial = { ...connect, allowH2: false }
+  return passOverContinue(guard === undefined ? buildConnector(dial) : createGuardedConnector(dial, guard))
+}
+
 /** A connector that also checks a host that is an address: no lookup sees it. */
 function createGuardedConnector(
   connect: Connector.BuildOptions,
   { lookup, isAllowed }: DestinationGuard
 ): Connector.connector {
-  const dial = buildConnector({ ...connect, lookup, allowH2: false })
+  const dial = buildConnector({ ...connect, lookup })
   return (options, callback) => {
     if (isIP(options.hostname) === 0 || isAllowed(options.hostname)) dial(options, callback)
     else queueMicrotask(() => callback(new DestinationRefusedError('The address of the host is not allowed.'), null))
@@ -141,7 +147,7 @@ function openPool(origination: OriginOptions): Dispatcher {
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Without it the time that a server announces would be used, even when it is longer.
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connect: guard === undefined ? connect : createGuardedConnector(connect, guard)
+    connect: createConnector(connect, guard)
   }
   const proxyUrl = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy
   if (proxyUrl === undefined) return createPool(origin, options)
