@@ -83,8 +83,9 @@ function byteLength(body: string | Uint8Array): number {
  */
 function endAfterRequest(context: RequestContext, response: ServerResponse, body: string | Uint8Array): void {
   const { incoming } = context
+  // What comes after a fault has no end that could be read.
   const isBroken = findConnection(incoming.socket)?.fault !== undefined
-  if (incoming.destroyed || (incoming.complete && !isBroken)) {
+  if (!isBroken && (incoming.complete || incoming.destroyed)) {
     endWhole(response, body)
     return
   }
@@ -100,7 +101,7 @@ function endAfterRequest(context: RequestContext, response: ServerResponse, body
     response.removeListener('close', finish)
     endWhole(response)
   }
-  incoming.once('end', finish)
+  if (!isBroken) incoming.once('end', finish)
   response.once('close', finish)
   incoming.resume()
 }

@@ -190,6 +190,34 @@ t.test('the refusal of malformed bytes is not written into the responses before 
   t.notMatch(received(), /HTTP\/1.1 400/)
 })
 
+t.test(
+  'malformed bytes behind a running request end it with its own error, whatever the client still sends',
+  async t => {
+    const { port } = await startApplication(t, {
+      routes: app =>
+        mountOperation(app, {
+          method: 'POST',
+          path: '/messages',
+          family: 'messages',
+          isModelRequest: true,
+          handler: ({ context }) =>
+            new Promise((_resolve, reject) => {
+              context.signal.addEventListener('abort', () => reject(context.signal.reason))
+            })
+        })
+    })
+    const { socket, waitFor, closed, received } = await openConnection(t, port)
+    socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n')
+    await waitFor(/100 Continue/)
+    socket.write('{}no request\r\n\r\n')
+    await waitFor(/does not match its head/)
+    socket.write(Buffer.alloc(1_000_000, 'x'))
+    await closed
+    t.equal(received().match(/HTTP\/1\.1 400/g)?.length, 1)
+    t.match(received(), /"type":"error".*"request_id"/)
+  }
+)
+
 t.test('closing ends requests that do not end by themselves, and may be called again', async t => {
   const { listener, port } = await startApplication(t, {
     routes: app =>
