@@ -46,9 +46,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
 }
 
 function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
-  // Clients' keys are compared without the blanks around them, so no client could send a key of blanks.
-  const hasKey = settings.apiKey !== undefined && settings.apiKey.reveal().trim() !== ''
-  if (!isAuthRequired(settings) || hasKey) return
+  if (!isAuthRequired(settings) || isKey(settings.apiKey)) return
   const explanation = 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
   const hasFurtherKeys = Object.keys(settings.apiKeys).length > 0
   refusals.push({
@@ -60,7 +58,12 @@ function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
   })
 }
 
-/** The key of a client is compared without the white space around it, so that a key of the settings that has some would match none. */
+/** The keys of clients are compared without the white space around them, so that no client could present a key of nothing else. */
+function isKey(key: Secret | undefined): boolean {
+  return key !== undefined && key.reveal().trim() !== ''
+}
+
+/** For the same reason a key with white space around it would match none. */
 function checkKeySpaces({ apiKey, apiKeys, adminApiKey }: Settings, refusals: StartupErrorDetail[]): void {
   const keys = [
     ['GATEWAY_API_KEY', apiKey],
@@ -69,8 +72,7 @@ function checkKeySpaces({ apiKey, apiKeys, adminApiKey }: Settings, refusals: St
   ] as const
   for (const [setting, key] of keys) {
     const text = key?.reveal() ?? ''
-    // A key of nothing but white space is no key at all.
-    if (text.trim() === '' || text.trim() === text) continue
+    if (!isKey(key) || text.trim() === text) continue
     const explanation = `${setting} must have no white space around a key, such as a line break at its end`
     refusals.push({ reasonId: 'invalid_settings', setting, explanation })
   }
@@ -213,7 +215,7 @@ function checkProduction(settings: Settings, refusals: StartupErrorDetail[], war
   if (!settings.logRedactSensitive) {
     refuseUnlessAllowed('GATEWAY_LOG_REDACT_SENSITIVE', 'GATEWAY_LOG_REDACT_SENSITIVE must not be off in PROD')
   }
-  if ((settings.adminApiEnabled || settings.debugTranslateEnabled) && settings.adminApiKey === undefined) {
+  if ((settings.adminApiEnabled || settings.debugTranslateEnabled) && !isKey(settings.adminApiKey)) {
     refuseUnlessAllowed(
       'GATEWAY_ADMIN_API_KEY',
       'GATEWAY_ADMIN_API_KEY must be set in PROD when admin or debug routes are on'

@@ -63,4 +63,6 @@ t.test('a key with white space around it, which no client could present, is refu
 t.test('a key of blanks is no key', async t => {
   const refused = check({ GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: '  ' }).refusals
   t.match(refused, [/GATEWAY_API_KEY must be set/])
+  const production = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-key-of-clients', GATEWAY_ADMIN_API_ENABLED: 'true' }
+  t.match(check({ ...production, GATEWAY_ADMIN_API_KEY: '\t' }).refusals, [/GATEWAY_ADMIN_API_KEY must be set/])
 })
