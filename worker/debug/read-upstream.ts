@@ -79,7 +79,7 @@ function listCandidates(
       ? [{ profileId: profile, providerKind: findKind(routes, profile) ?? '' }]
       : ofModel !== undefined
         ? [ofModel]
-        : [...(dynamic === undefined ? [] : [dynamic]), ...Object.values(aliases)]
+        : [...(dynamic === undefined ? [] : [dynamic]), ...aliases.values()]
   const kinds = new Map(selected.map(({ profileId, providerKind }) => [providerKind, profileId]))
   const modes: ApiMode[] = isApiModeGiven ? [apiMode] : apiMode === 'v1' ? ['v1', 'v2'] : ['v2', 'v1']
   return [...kinds].flatMap(([providerKind, profileId]) =>

@@ -216,6 +216,17 @@ t.test('a model without a route explains nothing but itself', async t => {
   t.match(fields, [{ path: 'model', verdict: 'refused' }])
 })
 
+t.test('a model that nothing can replace keeps the reason of its own refusal', async t => {
+  const blocked = { profileId: 'edge-chat', providerKind: 'chat_compatible', upstreamModel: 'e', slotKey: '' }
+  const routes = { aliases: new Map([[EDGE, { ...blocked, refusal: 'alias_blocked' as const }]]) }
+  const served = { ...environment, settings: { ...environment.settings, routes } }
+  const body = { model: EDGE, messages: [user] }
+  const answer = await answerDebug({ body, bytes: 1 }, createContext({ type: 'explain', family: 'openai' }), served)
+  const { error, fields } = answer as unknown as Explained
+  t.match(error, { code: 'unsupported_semantic', param: 'model' })
+  t.match(fields, [{ path: 'model', verdict: 'refused', code: 'unsupported_semantic', reason: error?.message }])
+})
+
 t.test('a body with nothing in it is refused for what it lacks, and one with a wrong type for that', async t => {
   const empty = await explain('anthropic', { model: EDGE })
   t.match(

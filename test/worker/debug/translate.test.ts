@@ -211,6 +211,36 @@ t.test('a route can be named: an alias, a profile, a contract', async t => {
   t.equal(named.payload.model, 'other')
 })
 
+t.test('a response whose model has no route is read by every kind of provider that the gateway serves', async t => {
+  const { routes, providerOptions } = environment.settings
+  const alias = { upstreamModel: 'exact', slotKey: '' }
+  const aliases = new Map([
+    ...routes.aliases,
+    ['messages', { ...alias, profileId: 'vendor-messages', providerKind: 'messages_compatible' }],
+    ['content', { ...alias, profileId: 'vendor-content', providerKind: 'content_compatible' }]
+  ])
+  const options = {
+    ...providerOptions,
+    'vendor-messages': { messagesPath: '', countTokensPath: '', modelsPath: '' },
+    'vendor-content': { modelsPath: '' }
+  }
+  const usage = { input_tokens: 1, output_tokens: 2 }
+  const content = { role: 'model', parts: [{ text: 'hi' }] }
+  const responses = [
+    { choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }] },
+    { id: 'msg_1', type: 'message', role: 'assistant', content: [text], stop_reason: 'end_turn', usage },
+    { candidates: [{ index: 0, content, finishReason: 'STOP' }] }
+  ]
+  for (const table of [{ ...routes, aliases }, { aliases }]) {
+    const served = { ...environment, settings: { routes: table, providerOptions: options } }
+    for (const payload of responses) {
+      const body = { from: 'upstream', to: 'openai', payload: { ...payload, model: 'other' } }
+      const answer = await answerDebug({ body, bytes: 1 }, createContext({ type: 'translate' }), served)
+      t.match(answer.payload, { model: 'other', choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] })
+    }
+  }
+})
+
 t.test('an error of a provider in its response is told as such', async t => {
   const payload = { status: 429, message: 'Too many requests' }
   await t.rejects(translate('upstream', 'openai', { payload }), { code: 'invalid_request', status: 400 })

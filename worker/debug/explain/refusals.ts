@@ -163,6 +163,8 @@ export class Refusals {
 
   #note(place: Place, { code, message, param }: GatewayError): void {
     const path = place.length === 0 ? (param ?? '') : writePlace(place)
+    // A later refusal of the same field is about its absence, which is not the client's doing.
+    if (this.#fields.has(path)) return
     const named = param === undefined || param === path ? {} : { param }
     this.#fields.set(path, { path, verdict: 'refused', reason: message, code, ...named })
   }
