@@ -109,6 +109,7 @@ export class CallIndex {
   /** Ids of the results that the current turn already has. */
   readonly #answeredIds = new Set<string>()
   #size = 0
+  #turn = 0
   #newestWithResult = -1
 
   /** The number of calls, which is the position of the next one. */
@@ -124,17 +125,22 @@ export class CallIndex {
   add(groups: readonly CallGroup[]): void {
     for (const call of groups.flatMap(group => group.calls)) {
       call.position = this.#size++
-      this.#inOrder.add(call)
+      this.#inOrder.add(call, this.#turn)
       const sameName = this.#byName.get(call.name) ?? new CallList(lacksResult)
       this.#byName.set(call.name, sameName)
-      sameName.add(call)
+      sameName.add(call, this.#turn)
       if (call.id === null) continue
       const key = foldCallId(call.id)
       const sameId = this.#callsById.get(key)
-      const place = { turn: groups, name: call.name }
+      const place = { turn: this.#turn, name: call.name }
       if (sameId === undefined) this.#callsById.set(key, new SameIdCalls(lacksResult, call, place))
       else sameId.add(call, place)
     }
+  }
+
+  /** Ends the model's turn: a result goes to a later call first. A call that the user passed over may stay without a result for ever. */
+  endTurn(): void {
+    this.#turn++
   }
 
   /** Begins a turn of the user: a later result of the same id is another result. */

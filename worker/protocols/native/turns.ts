@@ -97,6 +97,7 @@ class TurnCollector {
 
   add(message: NormalizedMessage): void {
     const role = mapRole(message.role, this.#hasSystem)
+    if (message.role !== 'assistant') this.#openedCalls?.endTurn()
     if (role === 'system') {
       this.addSystem([message])
       return

@@ -10,6 +10,7 @@ export class CallIndex<Call> {
   readonly #byId = new Map<string, SameIdCalls<Call>>()
   readonly #byName = new Map<string, CallList<Call>>()
   readonly #inOrder: CallList<Call>
+  #turn = 0
 
   /** @param isOpen tells whether a call still has no result. A call with a result must keep it. */
   constructor(isOpen: (call: Call) => boolean) {
@@ -17,15 +18,18 @@ export class CallIndex<Call> {
     this.#inOrder = new CallList(isOpen)
   }
 
-  /**
-   * Adds the newest call, by the client's id, null where it has none, and by the client's name of the function. `turn` is the same for the
-   * calls of one message.
-   */
-  add(call: Call, { id, name, turn }: { id: string | null; name: string; turn: unknown }): void {
-    this.#inOrder.add(call)
+  /** Ends the model's turn: a result goes to a later call first. A call that the user passed over may stay without a result for ever. */
+  endTurn(): void {
+    this.#turn++
+  }
+
+  /** Adds the newest call, by the client's id, null where it has none, and by the client's name of the function. */
+  add(call: Call, { id, name }: { id: string | null; name: string }): void {
+    const turn = this.#turn
+    this.#inOrder.add(call, turn)
     const sameName = this.#byName.get(name) ?? new CallList(this.#isOpen)
     this.#byName.set(name, sameName)
-    sameName.add(call)
+    sameName.add(call, turn)
     if (id === null) return
     const key = foldCallId(id)
     const sameId = this.#byId.get(key)
@@ -33,11 +37,15 @@ export class CallIndex<Call> {
     else sameId.add(call, { turn, name })
   }
 
-  /** The call of a result: by id, else by the function's name, and by the order of the calls where it has neither. */
+  /**
+   * The call of a result: by id, else by the function's name. A result without an id whose name no call has belongs to the oldest call of
+   * the newest turn that waits (content.md 3).
+   */
   find({ callId, name }: Pick<ToolResultPart, 'callId' | 'name'>): Call | undefined {
     const sameId = callId === null ? undefined : this.#byId.get(foldCallId(callId))
     if (sameId !== undefined) return sameId.find(name)
-    if (name !== undefined) return this.#byName.get(name)?.findOldest()
+    const sameName = name === undefined ? undefined : this.#byName.get(name)
+    if (sameName !== undefined) return sameName.findOldest()
     return callId === null ? this.#inOrder.findOldest() : undefined
   }
 }

@@ -34,6 +34,18 @@ t.test('the oldest and the newest open call are found, whichever calls were clos
   t.equal(list.findOldest(), later)
 })
 
+t.test('the newest turn with an open call goes first', async t => {
+  const list = new CallList<Call>(({ isOpen }) => isOpen)
+  const calls = Array.from({ length: 4 }, (_, number) => ({ number, isOpen: true }))
+  for (const call of calls) list.add(call, call.number >> 1)
+  const found = calls.map(() => {
+    const call = list.findOldest()
+    close(call)
+    return call?.number
+  })
+  t.strictSame(found, [2, 3, 0, 1])
+})
+
 t.test('cost 2: closing all calls from either end takes time for each call once', async t => {
   for (const find of ['findOldest', 'findNewest'] as const) {
     const growth = measureGrowth(20_000, count => {

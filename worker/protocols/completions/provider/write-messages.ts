@@ -77,6 +77,7 @@ class ConversationWriter {
 
   add(message: NormalizedMessage): void {
     const { role, content, form } = message
+    if (role !== 'assistant') this.#openedCalls?.endTurn()
     const [only] = content
     if (content.length === 1 && only?.type === 'text' && form === 'text' && role !== 'assistant' && role !== 'tool') {
       // Shortcut for a single text, the content of nearly all messages.
@@ -224,8 +225,12 @@ class WrittenCalls {
     for (const [index, call] of calls.entries()) {
       if (entry.results === NO_RESULTS) entry.results = []
       this.#wireIds.add(call.wireId)
-      this.#index.add({ call, entry }, { id: parts[index]?.id ?? null, name: call.name, turn: entry })
+      this.#index.add({ call, entry }, { id: parts[index]?.id ?? null, name: call.name })
     }
+  }
+
+  endTurn(): void {
+    this.#index.endTurn()
   }
 
   find(result: ToolResultPart): IndexedCall | undefined {

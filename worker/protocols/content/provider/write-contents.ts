@@ -91,6 +91,7 @@ class ConversationWriter {
 
   add(message: NormalizedMessage): void {
     const { role, content } = message
+    if (role !== 'assistant') this.#calls.endTurn()
     for (const part of content) if (part.type === 'tool-result') this.#addResult(part)
     switch (role) {
       case 'system':
@@ -180,7 +181,7 @@ class ConversationWriter {
     const call: WireCall = { turn, part: written, name, wireId, result: undefined }
     turn.parts.push({ part: written, call })
     turn.calls.push(call)
-    this.#calls.add(call, { id: part.id, name, turn })
+    this.#calls.add(call, { id: part.id, name })
   }
 
   /** The id of a call, which no other call of its turn has. An id that the gateway made stands for one that the provider did not give. */

@@ -78,6 +78,7 @@ class ConversationWriter {
   }
 
   add(message: NormalizedMessage): void {
+    if (message.role !== 'assistant') this.#calls.endTurn()
     switch (message.role) {
       case 'system':
       case 'developer':
@@ -183,7 +184,7 @@ class ConversationWriter {
   #writeCall(part: ToolCallPart, entry: Entry): Block {
     const name = flattenToolName(part)
     const call: WireCall = { wireId: this.#writeId(part.id), isAnswered: false }
-    this.#calls.add({ call, entry }, { id: part.id, name, turn: entry })
+    this.#calls.add({ call, entry }, { id: part.id, name })
     const input = writeArgumentsObject(part)
     return { body: { type: 'tool_use', id: call.wireId, name: this.#names.toWire(name), input }, call }
   }
