@@ -7,7 +7,13 @@ import type { HttpRuntime } from './http-runtime.ts'
 import { describePath, type MethodTable } from './method-table.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { RequestContext, type RequestEnvironment, withoutQuery } from './request-context.ts'
-import { describeRoute, type RouteDescription, type RoutedRequest, type RouteTraits } from './route-traits.ts'
+import {
+  describeRoute,
+  type RouteDescription,
+  type RoutedRequest,
+  type RouteTraits,
+  readWildcard
+} from './route-traits.ts'
 import type { Stage } from './stages.ts'
 
 /** The stage that gives a request its context; from then on a client disconnect aborts the request. */
@@ -30,7 +36,7 @@ export function createContextOpener(
     { headers, params }: FastifyRequest,
     { path, query }: Pick<RoutedRequest, 'path' | 'query'>
   ): RouteDescription {
-    if (traits !== undefined) return describeRoute(traits, { headers, path, query, rest: readWildcard(params) })
+    if (traits !== undefined) return describeRoute(traits, { headers, path, query, rest: readWildcard({ params }) })
     return describePath(methods, { headers, path, query })
   }
 
@@ -59,11 +65,6 @@ export function createContextOpener(
     const deadlineMs = readDeadline(settings.requestTimeoutSeconds, context)
     if (deadlineMs !== undefined) context.startDeadline(deadlineMs)
   }
-}
-
-/** The decoded text in place of the `*` of the matched pattern. */
-function readWildcard(params: unknown): string {
-  return (params as { '*'?: string } | undefined)?.['*'] ?? ''
 }
 
 /** A longer timer runs out at once. */

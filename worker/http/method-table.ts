@@ -1,6 +1,12 @@
 // Distinguishes an unknown path from a known path with a wrong method: the router reports "not found" for both.
 import { familyOfPath } from './families.ts'
-import { describeWrongMethod, type RouteDescription, type RoutedRequest, type RouteTraits } from './route-traits.ts'
+import {
+  describeWrongMethod,
+  lacksOperation,
+  type RouteDescription,
+  type RoutedRequest,
+  type RouteTraits
+} from './route-traits.ts'
 
 export interface KnownPath {
   /** Methods that the path is served with, as the `allow` header lists them. */
@@ -20,27 +26,30 @@ export interface MethodTable {
 
 interface Entry {
   pattern: RegExp
-  methods: Set<string>
-  traits: RouteTraits | undefined
+  routes: Array<{ methods: readonly string[]; traits: RouteTraits | undefined }>
 }
 
 /** The table is only used after routing failed, so a walk over all patterns is cheap enough (5 us for 60 routes). */
 export function createMethodTable(): MethodTable {
-  const routes = new Map<string, Entry>()
+  const entries = new Map<string, Entry>()
   return {
     add(pattern, methods, traits) {
-      const route = routes.get(pattern) ?? { pattern: toRegExp(pattern), methods: new Set<string>(), traits }
-      for (const method of methods) route.methods.add(method)
-      routes.set(pattern, route)
+      const entry = entries.get(pattern) ?? { pattern: toRegExp(pattern), routes: [] }
+      entry.routes.push({ methods, traits })
+      entries.set(pattern, entry)
     },
     find(path) {
       const allowed = new Set<string>()
       let first: Pick<KnownPath, 'traits' | 'rest'> | undefined
-      for (const { pattern, methods, traits } of routes.values()) {
+      for (const { pattern, routes } of entries.values()) {
         const match = pattern.exec(path)
         if (match === null) continue
-        first ??= { traits, rest: decode(match[1] ?? '') }
-        for (const method of methods) allowed.add(method)
+        const rest = decode(match[1] ?? '')
+        for (const { methods, traits } of routes) {
+          if (lacksOperation(traits, rest)) continue
+          first ??= { traits, rest }
+          for (const method of methods) allowed.add(method)
+        }
       }
       // HEAD is served with every GET, so it is not listed.
       allowed.delete('HEAD')

@@ -19,6 +19,8 @@ export interface RouteTraits {
    * Its template and family take the place of the route's own.
    */
   readOperation?: ((rest: string) => string | undefined) | undefined
+  /** The route serves only paths that name an operation. */
+  needsOperation?: boolean
   /** `by-client`: the shared model lists, whose form depends on the client's headers. */
   family: Family | 'by-client'
   /** For logs and metrics where it is not the family's. */
@@ -62,6 +64,7 @@ export function mountOperation(app: FastifyInstance, route: OperationRoute): voi
     const traits: RouteTraits = {
       template: prefix + (route.template ?? route.path),
       readOperation: route.readOperation,
+      needsOperation: route.method === 'POST' && route.readOperation !== undefined,
       family: route.family,
       protocol: route.protocol,
       access: 'api-key',
@@ -97,6 +100,16 @@ export interface RoutedRequest extends Pick<FastifyRequest, 'headers'> {
   query: QueryValues
   /** The decoded text in place of the pattern's `*`. */
   rest: string
+}
+
+/** The decoded text in place of the `*` of the matched pattern; '' without one. */
+export function readWildcard({ params }: Pick<FastifyRequest, 'params'>): string {
+  return (params as { '*'?: string } | undefined)?.['*'] ?? ''
+}
+
+/** True where the pattern of a route fits a path that the route does not serve. */
+export function lacksOperation(traits: RouteTraits | undefined, rest: string): boolean {
+  return traits?.needsOperation === true && traits.readOperation?.(rest) === undefined
 }
 
 /** Describes a request for a matched route. */

@@ -9,6 +9,7 @@ import { isModelPath } from './drain-gate.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import type { MethodTable } from './method-table.ts'
 import { sendWhole } from './respond.ts'
+import { lacksOperation, readWildcard } from './route-traits.ts'
 import { isFramingClear } from './served-connection.ts'
 
 /** One stage in front of a handler. It responds, raises a `GatewayError`, or leaves the request to the next one. */
@@ -64,11 +65,17 @@ export function acceptLengths(runtime: HttpRuntime): Stage {
   }
 }
 
-/** 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. */
+/**
+ * 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. A model with an operation that does not exist
+ * is a path of its own.
+ */
 export function refuseUnknownPaths(methods: MethodTable): Stage {
   return request => {
-    if (!request.is404) return
-    const known = methods.find(request.context.routedPath)
+    const { traits, routedPath } = request.context
+    const rest = readWildcard(request)
+    const isMissing = lacksOperation(traits, rest)
+    if (!request.is404 && !isMissing) return
+    const known = isMissing && rest.includes(':') ? undefined : methods.find(routedPath)
     if (known === undefined) throw new GatewayError('unknown_url')
     throw new GatewayError('method_not_allowed', { allow: known.allow })
   }

@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sendJson } from '../http/respond.ts'
-import { mountOperation } from '../http/route-traits.ts'
+import { mountOperation, readWildcard } from '../http/route-traits.ts'
 import { assertNever } from '../normalized/index.ts'
 import { contentArrayFace, contentFace } from '../protocols/content/client/face.ts'
 import { writeTunedModelList } from '../protocols/content/client/models.ts'
@@ -34,7 +34,7 @@ export function registerContentRoutes(app: FastifyInstance, runtime: WorkerRunti
   const embedBatch = createEmbeddingsHandler(runtime, 'batchEmbedContents')
 
   function operate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { model, operation } = readOperationPath(readRest(request))
+    const { model, operation } = readOperationPath(readWildcard(request))
     const outside = { path: { model, isStream: false } }
     switch (operation) {
       case 'generateContent':
@@ -96,11 +96,6 @@ function mountBeta(
     handler
   } as const
   mountOperation(app, { ...route, prefixes: BETA_PREFIXES })
-}
-
-/** The part of the URL after `/models/`, decoded once. */
-function readRest(request: FastifyRequest): string {
-  return (request.params as { '*'?: string })['*'] ?? ''
 }
 
 function send(reply: FastifyReply, body: object): void {

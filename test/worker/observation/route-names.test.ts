@@ -64,5 +64,6 @@ t.test('a model without an operation belongs to the family of its client, with e
     t.equal(await nameOf(method, '/v1beta/models/x', anthropic), '/v1beta/models/{model} gemini', method)
   }
   const response = await fetch(`${worker.url}/v1/models/x`, { method: 'POST', headers: anthropic, body: '{}' })
-  t.match(await response.json(), { type: 'error', error: { type: 'not_found_error' } })
+  t.strictSame([response.status, response.headers.get('allow')], [405, 'GET'])
+  t.match(await response.json(), { type: 'error', error: { type: 'invalid_request_error' } })
 })
