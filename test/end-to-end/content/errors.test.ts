@@ -154,20 +154,23 @@ t.test('the response to a wrong method names the allowed method', async t => {
   }
 })
 
-t.test('a model path without an operation is served with GET alone, and one with an unknown operation not at all', async t => {
-  for (const [method, path, status, allow] of [
-    ['POST', '/v1beta/models/x', 405, 'GET'],
-    ['PUT', '/v1/models/a/b', 405, 'GET'],
-    ['PUT', '/v1/models/x:countTokens', 405, 'GET, POST'],
-    ['POST', '/v1beta/models/x:nope', 404, null],
-    ['POST', '/models/x:', 404, null]
-  ] as const) {
-    const headers = { 'x-goog-api-key': 'any' }
-    const response = await fetch(gateway.url + path, { method, headers, body: '{' })
-    t.strictSame([response.status, response.headers.get('allow')], [status, allow], `${method} ${path}`)
-    t.match(await response.json(), { error: { code: status } })
+t.test(
+  'a model path without an operation is served with GET alone, and one with an unknown operation not at all',
+  async t => {
+    for (const [method, path, status, allow] of [
+      ['POST', '/v1beta/models/x', 405, 'GET'],
+      ['PUT', '/v1/models/a/b', 405, 'GET'],
+      ['PUT', '/v1/models/x:countTokens', 405, 'GET, POST'],
+      ['POST', '/v1beta/models/x:nope', 404, null],
+      ['POST', '/models/x:', 404, null]
+    ] as const) {
+      const headers = { 'x-goog-api-key': 'any' }
+      const response = await fetch(gateway.url + path, { method, headers, body: '{' })
+      t.strictSame([response.status, response.headers.get('allow')], [status, allow], `${method} ${path}`)
+      t.match(await response.json(), { error: { code: status } })
+    }
   }
-})
+)
 
 t.test('content 80: during shutdown requests are refused with 503 and a retry-after time (I1, I2)', async t => {
   await startDraining(gateway)
