@@ -133,5 +133,8 @@ t.test('an enum value is returned as plain text, streamed and whole', async t =>
   for (const version of versions) {
     t.equal(textOf((await generate(gateway, version, 'hi', { generationConfig })).json), 'red')
     t.equal(textOf(...(await stream(gateway, version, 'hi', { generationConfig })).chunks), 'red')
+    const cut = { generationConfig: { ...generationConfig, stopSequences: ['d'] } }
+    t.equal(textOf((await generate(gateway, version, 'hi', cut)).json), 're', 'without the opening quote of its JSON')
+    t.equal(textOf(...(await stream(gateway, version, 'hi', cut)).chunks), 're')
   }
 })

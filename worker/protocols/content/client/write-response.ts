@@ -89,13 +89,16 @@ export function wantsBareString(request: NormalizedRequest): boolean {
   return request.output?.type === 'json-schema' && request.output.wantsBareString === true
 }
 
-/** Decodes the JSON text of a string; any other text stays as it is. */
+/** A JSON string without its closing quote; what was cut inside an escape is outside of the group. */
+const CUT_STRING = /^\s*("(?:[^"\\]|\\(?:[^u]|u[\da-f]{4}))*)(?:\\(?:u[\da-f]{0,3})?)?$/i
+
+/** Decodes the JSON text of a string, also of one that a stop string or the output limit cut; any other text stays as it is. */
 export function unwrapString(text: string): string {
+  const [, cut] = CUT_STRING.exec(text) ?? []
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(cut === undefined ? text : `${cut}"`)
     return typeof value === 'string' ? value : text
   } catch {
-    // The text was cut, or is no JSON: the client gets it as it is.
     return text
   }
 }

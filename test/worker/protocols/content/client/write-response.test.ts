@@ -184,7 +184,10 @@ t.test('sources are the cited ones, or all found ones without citations, each UR
 t.test('a bare string is the decoded JSON string, or the text itself', async t => {
   t.equal(unwrapString(' "a\\u0062" '), 'ab')
   t.equal(unwrapString('red'), 'red')
-  t.equal(unwrapString('"re'), '"re')
+  for (const text of ['"re\\td"', '"re\\td', '"re\\td\\', '"re\\td\\u', '"re\\td\\u00e', ' "re\\td'])
+    t.equal(unwrapString(text), 're\td', text)
+  for (const text of ['"a" or "b', '"a\nb', '"a\\x']) t.equal(unwrapString(text), text, 'no JSON string')
+  t.equal(unwrapString('"'), '')
   t.equal(unwrapString('{"a":1}'), '{"a":1}')
   t.strictSame(
     parts(assembler => assembler.text('"red"'), withEnum),
