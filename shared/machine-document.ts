@@ -17,7 +17,10 @@ const FORBIDDEN_MEMBERS = new Set([
   'tool_arguments'
 ])
 
-export const machineText = z.string().min(1).max(512)
+/** Longest text of a machine document, in UTF-16 units. */
+export const MACHINE_TEXT_MAX = 512
+
+export const machineText = z.string().min(1).max(MACHINE_TEXT_MAX)
 export const revision = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
 /** Returns the document. Throws when it breaks its schema or has a forbidden member: an internal error, no client can cause it. */

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { readAddressRange } from '../addresses.ts'
 import { canonicalDestination } from '../destination.ts'
+import { MACHINE_TEXT_MAX } from '../machine-document.ts'
 import { readOriginPattern } from '../origin-pattern.ts'
 import { Secret } from '../secret.ts'
 
@@ -57,6 +58,11 @@ export const text: SettingType<string> = settingType('text', value => value, tru
 /** Text for which an empty value has no meaning, such as a model name: empty counts as unset. */
 export const name: SettingType<string> = settingType('text', value => value)
 
+/** A name that machine documents show. */
+export const shownName: SettingType<string> = settingType('text', value =>
+  value.length <= MACHINE_TEXT_MAX ? value : new Expected(`a text of at most ${MACHINE_TEXT_MAX} characters`)
+)
+
 /** A host name or an address. An IPv6 address may have brackets around it, as in URLs. */
 export const host: SettingType<string> = settingType('text', value => {
   const bracketed = /^\[(.*)\]$/.exec(value)?.[1]
@@ -74,13 +80,12 @@ export const url: SettingType<string> = settingType('url', value => {
   return isHttp ? trimmed : new Expected('an http or https URL')
 })
 
-/** An API base: canonical, without query, fragment or user information. */
-export const baseUrl: SettingType<string> = settingType(
-  'url',
-  value =>
-    canonicalDestination(value) ??
-    new Expected('an http or https base URL without user, query, fragment or dot segments')
-)
+/** An API base: canonical, without query, fragment or user information. Machine documents show it. */
+export const baseUrl: SettingType<string> = settingType('url', value => {
+  const url = canonicalDestination(value)
+  if (url === undefined) return new Expected('an http or https base URL without user, query, fragment or dot segments')
+  return url.length <= MACHINE_TEXT_MAX ? url : new Expected(`a URL of at most ${MACHINE_TEXT_MAX} characters`)
+})
 
 export interface Bounds {
   readonly min?: number

@@ -18,7 +18,7 @@ export function upstreamRows(add: SectionRows) {
     UPSTREAM_ACCESS_TOKEN: add.optional(kind.secret, 'Bearer token, used instead of credentials.', { secret: true }),
     UPSTREAM_USER: add.optional(kind.name, 'User name for password authorization.'),
     UPSTREAM_PASSWORD: add.optional(kind.secret, 'Password for password authorization.', { secret: true }),
-    UPSTREAM_MODEL: add.optional(kind.name, 'Model for requests that name no model.'),
+    UPSTREAM_MODEL: add.optional(kind.shownName, 'Model for requests that name no model.'),
     UPSTREAM_PROFANITY_CHECK: add.optional(kind.boolean, "Switch the upstream's own content filter on or off."),
     UPSTREAM_TIMEOUT: add.withDefault(
       kind.decimal({ above: 0, max: kind.SECONDS_MAX }),

@@ -2,14 +2,13 @@
 // 4.4). The schema for editors is generated from the same definition.
 import { z } from 'zod'
 import { canonicalDestination } from '../../shared/destination.ts'
+import { MACHINE_TEXT_MAX } from '../../shared/machine-document.ts'
 import { FEATURE_NAMES, PROFILE_SCHEMA_VERSIONS, type ProfileSchemaVersion } from '../../shared/profile.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
 import { LOOPBACK_POLICY, PUBLIC_POLICIES, TLS_POLICY } from './policies.ts'
 
 /** Longest text of an identifier or a label, in characters. */
 const LABEL_LENGTH_MAX = 256
-/** Longest text of a machine document (bridge contract, section 5). */
-const MACHINE_TEXT_MAX = 512
 
 /** A text that is trimmed and brought into composed form. JavaScript trims U+FEFF as well, which is no white space in Unicode. */
 const label = z

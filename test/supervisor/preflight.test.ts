@@ -64,6 +64,16 @@ t.test('a base URL that has no canonical form is refused', async t => {
   }
 })
 
+t.test('a setting that machine documents show is no longer than they allow', async t => {
+  const longest = { UPSTREAM_BASE_URL: `https://up.example/${'a'.repeat(493)}`, UPSTREAM_MODEL: 'm'.repeat(512) }
+  t.equal(inspect(longest).exitCode, 0)
+  for (const [setting, text] of Object.entries(longest)) {
+    const { document, exitCode } = inspect({ ...longest, [setting]: `${text}x` })
+    t.equal(exitCode, 2)
+    t.same(reasonsOf(document), [`invalid_settings ${setting}`])
+  }
+})
+
 t.test('bridge 45: a wrong setting is named in an error document, all of them at once and without values', async t => {
   const { document, exitCode, output } = inspect({ GATEWAY_PORT: 'hunter2', GATEWAY_MODE: 'hunter2' })
   t.equal(exitCode, 2)
