@@ -1,7 +1,7 @@
 // The evidence of a decision, for logs and records: which configuration led a request where, and what it was admitted for (bridge
 // contract, 7.7). It holds no content, no destination and no name of a credential.
 
-import { computeProfileRevision, type ModelAlias, type ProviderProfile } from '../../shared/profile.ts'
+import type { ModelAlias, ProviderProfile } from '../../shared/profile.ts'
 import { isExternalKind } from '../../shared/profile-routes.ts'
 import { matrixRevision } from '../../shared/support-matrix.ts'
 
@@ -35,13 +35,13 @@ export interface AdmissionEvidence {
 export function createRouteEvidence(
   profile: ProviderProfile,
   alias: ModelAlias,
-  configRevision: string
+  revisions: Pick<RouteEvidence, 'configRevision' | 'profileRevision'>
 ): RouteEvidence {
   return {
     schemaVersion: 'gateway.execution-context.v1',
     reason: isExternalKind(profile.providerKind) ? 'cross_provider_route' : 'native_provider_route',
-    configRevision,
-    profileRevision: computeProfileRevision(profile),
+    configRevision: revisions.configRevision,
+    profileRevision: revisions.profileRevision,
     profileId: profile.profileId,
     publicAlias: alias.publicAlias,
     providerKind: profile.providerKind,

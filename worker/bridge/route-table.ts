@@ -1,7 +1,7 @@
 // Turns the validated profiles into the table that `resolve-route.ts` reads.
 
 import { createSlotKey } from '../../shared/model-slots.ts'
-import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import { computeProfileRevision, type ModelAlias, type ProfileSet, type ProviderProfile } from '../../shared/profile.ts'
 import { isDynamic, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { createRouteEvidence } from './evidence.ts'
@@ -20,10 +20,12 @@ export function createRouteTable(set: ProfileSet, settings: RouteSettings, confi
   let dynamic: DynamicRoute | undefined
   for (const profile of set.profiles) {
     if (isDynamic(profile)) dynamic = createDynamicRoute(profile, settings, set.origin)
+    // Once for all aliases: it hashes every one of them.
+    const revisions = { configRevision, profileRevision: computeProfileRevision(profile) }
     for (const alias of profile.models) {
       // The settings name their default model and decide whether the client's is sent, so the default model needs no alias.
       if (set.origin === 'settings' && isDynamic(profile) && alias.publicAlias === alias.upstreamModel) continue
-      const evidence = set.origin === 'file' ? createRouteEvidence(profile, alias, configRevision) : undefined
+      const evidence = set.origin === 'file' ? createRouteEvidence(profile, alias, revisions) : undefined
       aliases.set(alias.publicAlias, { ...createAliasRoute(set, profile, alias), ...(evidence && { evidence }) })
     }
   }

@@ -5,6 +5,7 @@ import { parseSettings } from '../../../shared/settings.ts'
 import { resolveEmbeddingsRoute, resolveRoute } from '../../../worker/bridge/resolve-route.ts'
 import { createRouteTable } from '../../../worker/bridge/route-table.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
+import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'
 import { makeAlias, makeNativeProfile, makeProfile, makeProfileSet } from '../../support/profiles.ts'
 
 const revision = `sha256:${'c'.repeat(64)}`
@@ -136,6 +137,16 @@ t.test('native mode sends every model and asks no inventory', async t => {
     slotKey: plan.slotKey,
     upstreamModel: 'GigaChat-2'
   })
+})
+
+t.test('the table of a profile with many aliases takes time for each alias once', async t => {
+  const growth = measureGrowth(100, count => {
+    const aliases = Array.from({ length: count }, (_, index) => makeAlias(`bridge/${index}`))
+    const profiles = makeProfileSet([makeProfile('p1', aliases)])
+    const settings = parseSettings({})
+    return () => createRouteTable(profiles, settings, revision)
+  })
+  t.ok(growth < LINEAR_GROWTH_MAX, `${growth.toFixed(1)} times as long`)
 })
 
 t.test('the evidence of an alias names the configuration and nothing secret', async t => {
