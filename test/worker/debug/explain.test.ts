@@ -227,6 +227,59 @@ t.test('a model that nothing can replace keeps the reason of its own refusal', a
   t.match(fields, [{ path: 'model', verdict: 'refused', code: 'unsupported_semantic', reason: error?.message }])
 })
 
+t.test(
+  'a refused element has the reason of the route, not what its absence or that of a part of it would cause',
+  async t => {
+    const message = 'The selected bridge route cannot preserve this semantic.'
+    const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } }
+    const text = { type: 'text', text: 'hi' }
+    const content = [text, document, text, document]
+    const documents = await explain('anthropic', { model: EDGE, max_tokens: 9, messages: [{ role: 'user', content }] })
+    t.match(
+      documents.fields
+        .filter(({ verdict }) => verdict === 'refused')
+        .map(({ path, reason, param }) => [path, reason, param]),
+      [
+        ['messages[0].content[1]', message, 'messages[0].content[1].type'],
+        ['messages[0].content[3]', message, 'messages[0].content[3].type']
+      ]
+    )
+    const input = [
+      { type: 'web_search_call', id: 'w', status: 'completed' },
+      { role: 'user', content: 'hi' }
+    ]
+    const items = await explain('responses', { model: EDGE, input })
+    t.match(
+      items.fields.find(({ path }) => path === 'input[0]'),
+      { reason: message, code: 'unsupported_semantic' }
+    )
+    const wrong = await explain('openai', { model: EDGE, messages: [{ role: 5, content: 'hi' }] })
+    t.match(wrong.fields.at(-1), { path: 'messages', param: 'messages[0].role', reason: wrong.error?.message })
+  }
+)
+
+t.test('elements in a row that are refused alike are told one by one, up to a bound', async t => {
+  const file = { type: 'file', file: { file_id: 'f' } }
+  const body = (count: number) => ({
+    model: EDGE,
+    messages: [{ role: 'user', content: [...Array(count).fill(file), { type: 'text', text: 'hi' }] }],
+    seed: 1
+  })
+  const few = await explain('openai', body(3))
+  const refused = few.fields.filter(({ verdict }) => verdict === 'refused')
+  t.strictSame(
+    refused.map(({ path }) => path),
+    [0, 1, 2].map(index => `messages[0].content[${index}]`)
+  )
+  t.ok(few.complete)
+  const many = await explain('openai', body(150))
+  t.match(many, { accepted: false, complete: false })
+  t.match(Object.fromEntries(many.fields.map(({ path, verdict }) => [path, verdict])), {
+    messages: 'refused',
+    seed: 'exact'
+  })
+})
+
 t.test('a body with nothing in it is refused for what it lacks, and one with a wrong type for that', async t => {
   const empty = await explain('anthropic', { model: EDGE })
   t.match(

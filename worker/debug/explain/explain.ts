@@ -79,7 +79,7 @@ class Explainer {
       ...error,
       ...(base === undefined ? {} : { base }),
       fields: [...roots.flatMap(flatten), ...added],
-      isComplete: base !== undefined && this.#probe.left > 0 && !this.#isCut
+      isComplete: base !== undefined && this.#probe.left > 0 && !this.#isCut && !this.#refusals.isCut
     }
   }
 

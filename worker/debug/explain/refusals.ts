@@ -30,6 +30,7 @@ export class Refusals {
   readonly #options: RefusalsOptions
   readonly #fields = new Map<string, ExplainedField>()
   #edits = new Edits()
+  #isCut = false
 
   constructor(body: JsonObject, options: RefusalsOptions) {
     this.#body = body
@@ -39,6 +40,11 @@ export class Refusals {
   /** What was taken out of the body, or replaced by its smallest form. */
   get edits(): Edits {
     return this.#edits
+  }
+
+  /** Whether there are more refused fields than the bounds allow. */
+  get isCut(): boolean {
+    return this.#isCut
   }
 
   /** In the order in which they were found. */
@@ -52,7 +58,7 @@ export class Refusals {
 
   hasInside(place: Place): boolean {
     const path = writePlace(place)
-    return [...this.#fields.keys()].some(key => key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
+    return [...this.#fields.keys()].some(key => isInside(key, path))
   }
 
   /**
@@ -65,13 +71,16 @@ export class Refusals {
       const { error } = refused
       const outcome = (await this.#takeOutUnknown(error)) ?? (await this.#takeOutOne(error))
       if (outcome === undefined) {
-        this.#note(this.#edits.toOriginal(this.#body, readPlace(error.param ?? '')), error)
+        const named = this.#trace(error, this.#edits)
+        this.#note(this.#edits.toOriginal(this.#body, readPlace(error.param ?? '')), error, named)
         return undefined
       }
       if (outcome.isAccepted) return outcome
       refused = outcome
     }
-    return undefined
+    this.#isCut = true
+    const outcome = await this.#replaceMember(refused.error)
+    return outcome?.isAccepted === true ? outcome : undefined
   }
 
   /**
@@ -96,7 +105,7 @@ export class Refusals {
     }
     if (refused.length < 2) return undefined
     this.#edits = this.#edits.withAll(refused.map(({ place }) => ({ place })))
-    for (const { place, error: own } of refused) this.#note(place, own)
+    for (const { place, error: own } of refused) this.#note(place, own, place)
     return refused.length === members.length ? without : probe.look(this.#edits)
   }
 
@@ -111,9 +120,15 @@ export class Refusals {
     })
   }
 
+  /** What the error of an edited body names, as a path of the client's body. */
+  #trace({ param = '' }: GatewayError, edits: Edits): Place {
+    const path = readPlace(param)
+    const existing = edits.toOriginal(this.#body, path)
+    return [...existing, ...path.slice(existing.length)]
+  }
+
   /** Takes out as little as makes this refusal go away; undefined when nothing does. */
   async #takeOutOne(error: GatewayError): Promise<Accepted | Refused | undefined> {
-    const [member] = readPlace(error.param ?? '')
     const smallest = SMALLEST[this.#options.family]
     const named = this.#edits.toOriginal(this.#body, readPlace(error.param ?? ''))
     for (const place of listEnclosing(named)) {
@@ -122,10 +137,8 @@ export class Refusals {
       const outcome = await this.#tryWithout(place, error)
       if (outcome !== undefined) return outcome
     }
-    if (typeof member === 'string' && smallest[member] !== undefined) {
-      const outcome = await this.#tryWithout([member], error, smallest[member])
-      if (outcome !== undefined) return outcome
-    }
+    const replaced = await this.#replaceMember(error)
+    if (replaced !== undefined) return replaced
     // The error names no field of the body, such as all attachments together.
     const blamed = named.length > 0 ? undefined : await this.#findBlamed([], this.#body, error)
     if (blamed !== undefined) return this.#tryWithout(blamed, error)
@@ -136,14 +149,30 @@ export class Refusals {
     return undefined
   }
 
-  /** Takes a place out, or puts a value there; undefined, and nothing is changed, where the error stays. */
+  /** Puts its smallest form in place of the member at fault; undefined where the family can do without it, or the error stays. */
+  async #replaceMember(error: GatewayError): Promise<Accepted | Refused | undefined> {
+    const [member = ''] = readPlace(error.param ?? '')
+    const smallest = SMALLEST[this.#options.family][String(member)]
+    return smallest === undefined ? undefined : this.#tryWithout([member], error, smallest)
+  }
+
+  /**
+   * Takes a place out, or puts a value there; undefined, and nothing is changed, where the error stays, or where another one is about the
+   * absence of the place.
+   */
   async #tryWithout(place: Place, error: GatewayError, value?: JsonValue): Promise<Accepted | Refused | undefined> {
     if (this.#edits.has(place)) return undefined
     const edits = this.#edits.with(place, value)
     const outcome = await this.#options.probe.look(edits)
-    if (isSameRefusal(outcome, error)) return undefined
+    const named = this.#trace(error, this.#edits)
+    if (!outcome.isAccepted) {
+      // The paths of the errors are equal also where another element has the index of the one that was taken out.
+      const after = this.#trace(outcome.error, edits)
+      const isSame = outcome.error.message === error.message && isDeepStrictEqual(after, named)
+      if (isSame || (value === undefined && isDeepStrictEqual(after, place))) return undefined
+    }
     this.#edits = edits
-    this.#note(place, error)
+    this.#note(place, error, named)
     return outcome
   }
 
@@ -161,17 +190,24 @@ export class Refusals {
     return undefined
   }
 
-  #note(place: Place, { code, message, param }: GatewayError): void {
-    const path = place.length === 0 ? (param ?? '') : writePlace(place)
-    // A later refusal of the same field is about its absence, which is not the client's doing.
+  /** Of one field the first refusal counts, and so does that of a part of it: a later one may be about what was taken out, not about the body. */
+  #note(place: Place, { code, message, param = '' }: GatewayError, named: Place): void {
+    const path = writePlace(place.length === 0 ? named : place)
     if (this.#fields.has(path)) return
-    const named = param === undefined || param === path ? {} : { param }
-    this.#fields.set(path, { path, verdict: 'refused', reason: message, code, ...named })
+    const name = writePlace(named)
+    const own: ExplainedField = { path: name, verdict: 'refused', reason: message.replace(param, () => name), code }
+    const first = this.fields.find(({ path: inner }) => isInside(inner, path)) ?? own
+    const { param: fault = first.path } = first
+    this.#fields.set(path, { ...first, path, ...(fault === '' || fault === path ? {} : { param: fault }) })
   }
 }
 
 function isSameRefusal(outcome: Accepted | Refused, { param, message }: GatewayError): boolean {
   return !outcome.isAccepted && outcome.error.param === param && outcome.error.message === message
+}
+
+function isInside(inner: string, path: string): boolean {
+  return inner.startsWith(`${path}.`) || inner.startsWith(`${path}[`)
 }
 
 /** The place itself, then the elements of lists that hold it, then its member of the body. */
