@@ -258,6 +258,19 @@ t.test(
   }
 )
 
+t.test('a value that stands in several places is told where its own member stands', async t => {
+  const messages = [
+    user,
+    { role: 'assistant', content: 'a' },
+    { role: 'user', content: [{ type: 'text', text: 'b' }, { type: 'x' }] }
+  ]
+  const { fields } = await explain('openai', { model: EDGE, messages })
+  t.match(
+    fields.find(({ path }) => path === 'messages[2].role'),
+    { verdict: 'exact', upstream: 'messages[2].role' }
+  )
+})
+
 t.test('elements in a row that are refused alike are told one by one, up to a bound', async t => {
   const file = { type: 'file', file: { file_id: 'f' } }
   const body = (count: number) => ({

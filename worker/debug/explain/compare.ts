@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type JsonValue } from '../../normalized/index.ts'
-import { findAt, listInner, type Place, type Step } from './paths.ts'
+import { findAt, listInner, type Place } from './paths.ts'
 
 export interface Found {
   place: Place
@@ -32,22 +32,28 @@ export function listDifferences(base: JsonValue, other: JsonValue | undefined, p
 const COMMON_CHARACTERS_MAX = 1
 
 /**
- * Where a value stands unchanged: in one of the places, or as a whole that one of the places is a part of. The member of the same name is
- * preferred.
+ * Where a value stands unchanged: in one of the places, or as a whole that one of the places is a part of. A member of the same name is
+ * preferred, and of several the one whose path has most in common with the field's own.
  */
 export function findUnchanged(
   wanted: JsonValue,
   { places, whole }: { places: readonly Found[]; whole: JsonValue },
-  name: Step | undefined
+  own: Place
 ): Place | undefined {
   let found: Place | undefined
+  let named: Place | undefined
+  let mostShared = 0
   for (const { place, value } of places) {
     for (const candidate of listCandidates(wanted, { place, value }, whole)) {
-      if (candidate.at(-1) === name) return candidate
       found ??= candidate
+      if (candidate.at(-1) !== own.at(-1)) continue
+      const shared = candidate.filter(step => own.includes(step)).length
+      if (shared <= mostShared) continue
+      mostShared = shared
+      named = candidate
     }
   }
-  return isCommon(wanted) ? undefined : found
+  return named ?? (isCommon(wanted) ? undefined : found)
 }
 
 function* listCandidates(wanted: JsonValue, { place, value }: Found, whole: JsonValue): Generator<Place> {

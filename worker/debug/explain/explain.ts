@@ -235,7 +235,7 @@ class Explainer {
   /** @param isCertain false where any value of the upstream body may be meant: then only one of the same name counts. */
   #judgeChange(node: Node, base: Accepted, places: readonly Found[], reason: string, isCertain = true): void {
     const { place, value } = node
-    const found = findUnchanged(value, { places, whole: base.upstream }, place.at(-1))
+    const found = findUnchanged(value, { places, whole: base.upstream }, place)
     if (found !== undefined && (isCertain || found.at(-1) === place.at(-1))) {
       node.field = { ...this.#write(node, 'exact', 'Sent unchanged.'), upstream: writePlace(found) }
       return
