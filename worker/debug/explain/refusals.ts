@@ -190,7 +190,7 @@ export class Refusals {
     return undefined
   }
 
-  /** Of one field the first refusal counts, and so does that of a part of it: a later one may be about what was taken out, not about the body. */
+  /** The first refusal of a field, or of a part of it, counts: a later one may be about what was taken out, not about the body. */
   #note(place: Place, { code, message, param = '' }: GatewayError, named: Place): void {
     const path = writePlace(place.length === 0 ? named : place)
     if (this.#fields.has(path)) return

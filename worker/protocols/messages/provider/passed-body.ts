@@ -7,9 +7,10 @@ import { isStateSignature } from '../../shared/state-signature.ts'
 import { GATEWAY_SIGNATURE } from '../client/signature.ts'
 
 /**
- * Every member that stays is the same value as in `body`. Left out are members of the gateway and its mark of a replay, and blocks that only the gateway writes: thinking
- * with its signature, which came from a provider of another kind, and the empty text of a response without content. The service refuses both.
- * Without that thinking a running turn cannot go on with a budget, so the budget is left out too: it is a bound and not a demand.
+ * Every member that stays is the same value as in `body`. Left out are members of the gateway, its mark of a replay, and blocks that only
+ * the gateway writes: thinking with its signature, which came from a provider of another kind, and the empty text of a response without
+ * content. The service refuses all of them. Without that thinking a running turn cannot go on with a budget, so the budget is left out
+ * too: it is a bound and not a demand.
  */
 export function writePassedBody(body: JsonObject, upstreamModel: string | undefined): JsonObject {
   const passed = { ...dropOwnMembers(body) }
