@@ -248,7 +248,7 @@ t.test('a path of a model is counted by its client, with a right and with a wron
   const metrics = await scrapeUntil(shared, text => requestsOf(text, { route }) === 9, 'all are counted')
   for (const protocol of Object.keys(clients)) {
     t.equal(requestsOf(metrics, { route, protocol, method: 'GET', status: '200' }), 1, protocol)
-    t.equal(requestsOf(metrics, { route, protocol, method: 'POST', status: '404' }), 1, protocol)
+    t.equal(requestsOf(metrics, { route, protocol, method: 'POST', status: '405' }), 1, protocol)
     t.equal(requestsOf(metrics, { route, protocol, method: 'DELETE', status: '405' }), 1, protocol)
   }
 })
