@@ -8,20 +8,23 @@ import { askIn, bodyOf, families, urlOf } from '../system/support.ts'
 
 const CAPTURE = { GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true' }
 
+/** Two for the cases that need no settings of their own: with capture, and as it is by default. */
+const capturing = await startRecordedGateway(t, { env: CAPTURE })
+const plain = await startRecordedGateway(t)
+
 t.test('operations 71: captured headers and bodies are redacted', async t => {
-  const gateway = await startRecordedGateway(t, { env: CAPTURE })
   const body = {
     ...bodyOf('completions', 'Bearer abc'),
     max_tokens: 50,
     metadata: { password: 'hunter2', note: 'plain' }
   }
-  const response = await post(urlOf(gateway, 'completions'), body, { 'x-api-key': 'client-key', cookie: 'a=b' })
+  const response = await post(urlOf(capturing, 'completions'), body, { 'x-api-key': 'client-key', cookie: 'a=b' })
   const expected = {
     max_tokens: 50,
     messages: [{ role: 'user', content: 'Bearer ***' }],
     metadata: { password: '***', note: 'plain' }
   }
-  const record = await gateway.recordOf(response)
+  const record = await capturing.recordOf(response)
   t.match(record.request_headers_redacted, {
     'x-api-key': '***',
     cookie: '***',
@@ -31,7 +34,7 @@ t.test('operations 71: captured headers and bodies are redacted', async t => {
   t.match(record.request_body_redacted, expected)
   const answer = record.response_body_redacted as JsonObject
   t.match(answer, { object: 'chat.completion', id: response.json.id })
-  const row = await gateway.rowOf(response)
+  const row = await capturing.rowOf(response)
   t.match(JSON.parse(String(row.request_headers)), { 'x-api-key': '***' })
   t.match(JSON.parse(String(row.request_body)), expected)
   t.same(JSON.parse(String(row.response_body)), answer)
@@ -55,10 +58,9 @@ t.test('operations 72: extra keys are masked under either spelling', async t => 
 })
 
 t.test('operations 73: a captured body is cut at its bound, and of a stream there is only its message', async t => {
-  const gateway = await startRecordedGateway(t, { env: CAPTURE })
-  const large = await askIn(gateway, 'completions', '[[bigtext:1500000]]')
+  const large = await askIn(capturing, 'completions', '[[bigtext:1500000]]')
   t.ok(large.text.length > 1_500_000)
-  const body = (await gateway.recordOf(large)).response_body_redacted as JsonObject
+  const body = (await capturing.recordOf(large)).response_body_redacted as JsonObject
   t.same(Object.keys(body).sort(), ['body', 'max_bytes', 'truncated'])
   t.equal(body.truncated, true)
   t.equal(body.max_bytes, 1_000_000)
@@ -68,8 +70,8 @@ t.test('operations 73: a captured body is cut at its bound, and of a stream ther
 
   for (const family of families) {
     const query = family === 'content' ? '?alt=sse' : ''
-    const stream = await askIn(gateway, family, '[[chunks:Hello|, |world]]', { stream: true, query })
-    const record = await gateway.recordOf(stream)
+    const stream = await askIn(capturing, family, '[[chunks:Hello|, |world]]', { stream: true, query })
+    const record = await capturing.recordOf(stream)
     t.notMatch(JSON.stringify(record), /data: |event: /)
     t.match(record.response_body_redacted, { object: 'stream', role: 'assistant', content: 'Hello, world' })
     t.match(record.metadata.stream, { event_count: Number, first_event_ms: Number, last_event_ms: Number })
@@ -78,18 +80,16 @@ t.test('operations 73: a captured body is cut at its bound, and of a stream ther
 
 t.test('operations 74: error texts are recorded only with capture on, redacted', async t => {
   const broken = 'Bearer abcdef'
-  const without = await startRecordedGateway(t)
-  const unseen = await post(urlOf(without, 'completions'), broken)
+  const unseen = await post(urlOf(plain, 'completions'), broken)
   t.equal(unseen.status, 400)
-  t.notOk('error_message' in (await without.recordOf(unseen)))
-  t.equal((await without.rowOf(unseen)).error_message, null)
+  t.notOk('error_message' in (await plain.recordOf(unseen)))
+  t.equal((await plain.rowOf(unseen)).error_message, null)
 
-  const gateway = await startRecordedGateway(t, { env: CAPTURE })
-  const seen = await post(urlOf(gateway, 'completions'), broken)
-  const { error_message: text = '' } = await gateway.recordOf(seen)
+  const seen = await post(urlOf(capturing, 'completions'), broken)
+  const { error_message: text = '' } = await capturing.recordOf(seen)
   t.match(text, /^Invalid JSON body: .*Bearer \*\*\*/)
   t.notMatch(text, 'abcdef')
-  t.equal((await gateway.rowOf(seen)).error_message, text)
+  t.equal((await capturing.rowOf(seen)).error_message, text)
 })
 
 t.test('a body that a thread translates is captured too, with its files described', async t => {
@@ -120,17 +120,16 @@ t.test('with redaction off the gateway masks its own secrets and nothing else', 
 })
 
 t.test('the default configuration stores no content', async t => {
-  const gateway = await startRecordedGateway(t)
   const marker = 'marker-5d1f'
   for (const family of families) {
     for (const stream of [false, true]) {
       const query = family === 'content' && stream ? '?alt=sse' : ''
-      const response = await askIn(gateway, family, `[[text:${marker}]] ${marker}`, { stream, query })
-      await gateway.rowOf(response)
+      const response = await askIn(plain, family, `[[text:${marker}]] ${marker}`, { stream, query })
+      await plain.rowOf(response)
     }
   }
-  const failed = await get(`${gateway.url}/v1/nowhere?q=${marker}`)
-  const row = await gateway.rowOf(failed)
+  const failed = await get(`${plain.url}/v1/nowhere?q=${marker}`)
+  const row = await plain.rowOf(failed)
   t.match(row, { request_headers: null, request_body: null, response_body: null, error_message: null })
-  t.notMatch(JSON.stringify(gateway.records()), marker)
+  t.notMatch(JSON.stringify(plain.records()), marker)
 })

@@ -12,6 +12,20 @@ import { askIn, bodyOf, families, urlOf } from '../system/support.ts'
 const PROTOCOLS = { completions: 'openai', responses: 'openai', messages: 'anthropic', content: 'gemini' } as const
 const CONTENT = ['error_message', 'request_headers_redacted', 'request_body_redacted', 'response_body_redacted']
 
+/** For the cases that need none of the settings that rule out another. */
+const shared = await startRecordedGateway(t, {
+  env: { UPSTREAM_MODEL: 'GigaChat-2-Pro', UPSTREAM_MAX_RETRIES: '0', GATEWAY_MAX_REQUEST_BODY_BYTES: '2000' }
+})
+const keys = { current: 'key-current-0123456', next: 'key-next-0123456' }
+/** For the cases with keys of the gateway. */
+const locked = await startRecordedGateway(t, {
+  env: {
+    GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+    GATEWAY_API_KEY: 'key-default-012345',
+    GATEWAY_API_KEYS: JSON.stringify(keys)
+  }
+})
+
 /** The ids that the head of a response has on the socket. */
 function readRequestId(head: string): string {
   return /x-request-id: (\S+)/i.exec(head)?.[1] ?? ''
@@ -62,22 +76,18 @@ t.test('operations 69: a JSONL record is one private line with sorted members an
 })
 
 t.test('the path of a record is the one that the client sent, its route the one that was found', async t => {
-  const gateway = await startRecordedGateway(t)
   for (const path of ['/myprefix/v1/v1/models', '/v1/models/']) {
-    const response = await get(`${gateway.url}${path}?key=hidden-0123`)
+    const response = await get(`${shared.url}${path}?key=hidden-0123`)
     t.equal(response.status, 200)
-    t.match(await gateway.recordOf(response), { route: '/v1/models', metadata: { path } })
+    t.match(await shared.recordOf(response), { route: '/v1/models', metadata: { path } })
   }
 })
 
 t.test('operations 70: refused and unknown requests are recorded', async t => {
-  const gateway = await startRecordedGateway(t, {
-    env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'right-key-0123' }
-  })
-  const refused = await askIn(gateway, 'completions', 'hello', { headers: { 'x-api-key': 'wrong-key-4567' } })
-  const unknown = await get(`${gateway.url}/nowhere?key=hidden-0123`)
+  const refused = await askIn(locked, 'completions', 'hello', { headers: { 'x-api-key': 'wrong-key-4567' } })
+  const unknown = await get(`${locked.url}/nowhere?key=hidden-0123`)
   t.same([refused.status, unknown.status], [401, 404])
-  t.match(await gateway.recordOf(refused), {
+  t.match(await locked.recordOf(refused), {
     status_code: 401,
     error_type: 'http_401',
     protocol: 'openai',
@@ -85,26 +95,25 @@ t.test('operations 70: refused and unknown requests are recorded', async t => {
     api_key_hash: /^hmac-sha256:[0-9a-f]{16}$/,
     metadata: { lifecycle: 'request_error', path: '/v1/chat/completions' }
   })
-  t.match(await gateway.recordOf(unknown), {
+  t.match(await locked.recordOf(unknown), {
     status_code: 404,
     error_type: 'http_404',
     protocol: 'system',
     route: 'unmatched',
     metadata: { lifecycle: 'request_error', path: '/nowhere' }
   })
-  t.match(await gateway.rowOf(refused), { status_code: 401, error_type: 'http_401' })
-  t.match(await gateway.rowOf(unknown), { status_code: 404, error_type: 'http_404' })
-  t.notMatch(readFileSync(gateway.files.jsonl, 'utf8'), /hidden-0123|wrong-key/)
+  t.match(await locked.rowOf(refused), { status_code: 401, error_type: 'http_401' })
+  t.match(await locked.rowOf(unknown), { status_code: 404, error_type: 'http_404' })
+  t.notMatch(readFileSync(locked.files.jsonl, 'utf8'), /hidden-0123|wrong-key/)
 })
 
 t.test('every family has all members of a request that succeeds', async t => {
-  const gateway = await startRecordedGateway(t, { env: { UPSTREAM_MODEL: 'GigaChat-2-Pro' } })
   for (const family of families) {
     for (const stream of [false, true]) {
       const query = family === 'content' && stream ? '?alt=sse' : ''
       const headers = { 'x-trace-id': 'trace-1', 'x-span-id': 'span-1', 'x-request-id': 'mine-1' }
-      const response = await askIn(gateway, family, '[[usage:3,2,0]]', { stream, query, headers })
-      const record = await gateway.recordOf(response)
+      const response = await askIn(shared, family, '[[usage:3,2,0]]', { stream, query, headers })
+      const record = await shared.recordOf(response)
       t.match(
         record,
         {
@@ -141,54 +150,56 @@ t.test('every family has all members of a request that succeeds', async t => {
 })
 
 t.test('the model of the settings is told apart, and a refused model is named', async t => {
-  const gateway = await startRecordedGateway(t)
-  const unnamed = await post(`${gateway.url}/v1/chat/completions`, { messages: [{ role: 'user', content: 'hi' }] })
-  const { model_requested, metadata } = await gateway.recordOf(unnamed)
-  t.equal(model_requested, undefined)
-  if (unnamed.status === 200) t.equal(metadata.model_source, 'default')
-  const invalid = await post(urlOf(gateway, 'completions'), { ...bodyOf('completions', 'x'), temperature: 'hot' })
-  t.match(await gateway.recordOf(invalid), { status_code: 400, error_type: 'http_400', model_requested: 'GigaChat-2' })
-  const named = await post(`${gateway.url}/v1beta/models/some-model:generateContent`, { contents: 5 })
-  t.match(await gateway.recordOf(named), { status_code: 400, model_requested: 'some-model' })
+  const body = { messages: [{ role: 'user', content: 'hi' }] }
+  const unnamed = await post(`${shared.url}/v1/chat/completions`, body)
+  t.match(await shared.recordOf(unnamed), {
+    status_code: 200,
+    model_requested: undefined,
+    metadata: { model_source: 'default' }
+  })
+  // This gateway has no model in its settings.
+  const missing = await post(`${locked.url}/v1/chat/completions`, body, { 'x-api-key': keys.current })
+  t.match(await locked.recordOf(missing), { status_code: 400, model_requested: undefined })
+  const invalid = await post(urlOf(shared, 'completions'), { ...bodyOf('completions', 'x'), temperature: 'hot' })
+  t.match(await shared.recordOf(invalid), { status_code: 400, error_type: 'http_400', model_requested: 'GigaChat-2' })
+  const named = await post(`${shared.url}/v1beta/models/some-model:generateContent`, { contents: 5 })
+  t.match(await shared.recordOf(named), { status_code: 400, model_requested: 'some-model' })
 })
 
 t.test('long ids and names are cut, so that every store takes them', async t => {
-  const gateway = await startRecordedGateway(t)
   const long = 'x'.repeat(3000)
-  const ping = await post(`${gateway.url}/ping`, {}, { 'x-trace-id': long, 'x-span-id': long })
-  const named = await post(`${gateway.url}/v1beta/models/${long}:generateContent`, bodyOf('content', 'hi'))
+  const ping = await post(`${shared.url}/ping`, {}, { 'x-trace-id': long, 'x-span-id': long })
+  const named = await post(`${shared.url}/v1beta/models/${long}:generateContent`, bodyOf('content', 'hi'))
   const cut = 'x'.repeat(512)
-  const { trace_id, span_id } = await gateway.recordOf(ping)
+  const { trace_id, span_id } = await shared.recordOf(ping)
   t.same([trace_id, span_id], [cut, cut])
-  t.equal((await gateway.recordOf(named)).model_requested, cut)
+  t.equal((await shared.recordOf(named)).model_requested, cut)
 })
 
 t.test('failures of the provider have their word, their status and their time', async t => {
-  const gateway = await startRecordedGateway(t, { env: { UPSTREAM_MAX_RETRIES: '0' } })
-  const failed = await askIn(gateway, 'completions', '[[error:429]]')
-  t.match(await gateway.recordOf(failed), { status_code: 429, upstream_status_code: 429, upstream_latency_ms: Number })
-  const broken = await askIn(gateway, 'messages', '[[len:50]][[die:5]]', { stream: true })
-  const record = await gateway.recordOf(broken)
+  const failed = await askIn(shared, 'completions', '[[error:429]]')
+  t.match(await shared.recordOf(failed), { status_code: 429, upstream_status_code: 429, upstream_latency_ms: Number })
+  const broken = await askIn(shared, 'messages', '[[len:50]][[die:5]]', { stream: true })
+  const record = await shared.recordOf(broken)
   t.match(record, { status_code: 200, upstream_status_code: 200, metadata: { lifecycle: 'streaming_aborted' } })
   t.ok(record.error_type)
 })
 
 t.test('malformed heads, wrong methods, large bodies and system routes are recorded', async t => {
-  const gateway = await startRecordedGateway(t, { env: { GATEWAY_MAX_REQUEST_BODY_BYTES: '2000' } })
-  const malformed = readRequestId(await sendRaw(gateway, 'BROKEN\r\n\r\n'))
-  t.match(await gateway.recordWhere(({ request_id }) => request_id === malformed, 'the malformed one is there'), {
+  const malformed = readRequestId(await sendRaw(shared, 'BROKEN\r\n\r\n'))
+  t.match(await shared.recordWhere(({ request_id }) => request_id === malformed, 'the malformed one is there'), {
     status_code: 400,
     error_type: 'http_400',
     route: 'unmatched',
     protocol: 'system',
     client_ip_hash: /^hmac-sha256:/
   })
-  const wrongMethod = await get(`${gateway.url}/v1/chat/completions`)
-  t.match(await gateway.recordOf(wrongMethod), { status_code: 405, method: 'GET', error_type: 'http_405' })
-  const large = await post(urlOf(gateway, 'messages'), bodyOf('messages', 'x'.repeat(5000)))
-  t.match(await gateway.recordOf(large), { status_code: 413, error_type: 'http_413', protocol: 'anthropic' })
-  const health = await get(`${gateway.url}/health`)
-  t.match(await gateway.recordOf(health), { status_code: 200, route: '/health', protocol: 'system' })
+  const wrongMethod = await get(`${shared.url}/v1/chat/completions`)
+  t.match(await shared.recordOf(wrongMethod), { status_code: 405, method: 'GET', error_type: 'http_405' })
+  const large = await post(urlOf(shared, 'messages'), bodyOf('messages', 'x'.repeat(5000)))
+  t.match(await shared.recordOf(large), { status_code: 413, error_type: 'http_413', protocol: 'anthropic' })
+  const health = await get(`${shared.url}/health`)
+  t.match(await shared.recordOf(health), { status_code: 200, route: '/health', protocol: 'system' })
 })
 
 t.test('a request that the drain refuses is recorded before the gateway exits', async t => {
@@ -204,22 +215,14 @@ t.test('a request that the drain refuses is recorded before the gateway exits', 
 })
 
 t.test('keys have names in the records, several are valid at once, and a secret key is in none', async t => {
-  const keys = { current: 'key-current-0123456', next: 'key-next-0123456' }
-  const gateway = await startRecordedGateway(t, {
-    env: {
-      GATEWAY_ENABLE_API_KEY_AUTH: 'true',
-      GATEWAY_API_KEY: 'key-default-012345',
-      GATEWAY_API_KEYS: JSON.stringify(keys)
-    }
-  })
   const names: Record<string, unknown> = {}
   for (const key of ['key-default-012345', keys.current, keys.next]) {
-    const response = await askIn(gateway, 'completions', 'hello', { headers: { authorization: `Bearer ${key}` } })
+    const response = await askIn(locked, 'completions', 'hello', { headers: { authorization: `Bearer ${key}` } })
     t.equal(response.status, 200)
-    names[key] = (await gateway.recordOf(response)).metadata.api_key_name
+    names[key] = (await locked.recordOf(response)).metadata.api_key_name
   }
   t.same(names, { 'key-default-012345': 'default', [keys.current]: 'current', [keys.next]: 'next' })
-  const text = readFileSync(gateway.files.jsonl, 'utf8')
+  const text = readFileSync(locked.files.jsonl, 'utf8')
   for (const key of Object.keys(names)) t.notOk(text.includes(key))
 })
 
