@@ -39,6 +39,32 @@ function start(t: Test, records: readonly TrafficRecord[], options: AdminOptions
   })
 }
 
+const good = recordOf({ ...body, password: 'p' })
+const refusals = [
+  [recordOf(body, { method: 'GET' }), 400, 'replay_not_supported', 'Only POST traffic log requests can be replayed'],
+  [
+    recordOf(body, {
+      route: '/_admin/logs/{id}/redact',
+      metadata: { lifecycle: 'x', path: '/_admin/logs/x/redact' }
+    }),
+    400,
+    'replay_not_supported',
+    'Admin, debug, and log routes cannot be replayed'
+  ],
+  [
+    recordOf(body, { route: 'unmatched', metadata: { lifecycle: 'x', path: '/x' } }),
+    400,
+    'replay_not_supported',
+    'Invalid replay route'
+  ],
+  [createRecord(), 409, 'request_body_not_captured', 'Traffic log request body was not captured'],
+  [recordOf([1]), 409, 'request_body_not_captured', 'Traffic log request body was not captured']
+] as const
+const plain = recordOf(body, { request_id: 'plain' })
+
+/** For the cases that need no settings of their own, and its records. */
+const shared = await start(t, [good, plain, ...refusals.map(([record]) => record)])
+
 t.test('operations 90: a replay runs through the whole stack, once, and is marked', async t => {
   const off = await startAdminGateway(t)
   for (const id of [UNKNOWN_ID, 'not-a-uuid']) {
@@ -47,28 +73,8 @@ t.test('operations 90: a replay runs through the whole stack, once, and is marke
     t.same(refused.json, error('not_found', 'Not Found'))
   }
 
-  const good = recordOf({ ...body, password: 'p' })
-  const refusals = [
-    [recordOf(body, { method: 'GET' }), 400, 'replay_not_supported', 'Only POST traffic log requests can be replayed'],
-    [
-      recordOf(body, {
-        route: '/_admin/logs/{id}/redact',
-        metadata: { lifecycle: 'x', path: '/_admin/logs/x/redact' }
-      }),
-      400,
-      'replay_not_supported',
-      'Admin, debug, and log routes cannot be replayed'
-    ],
-    [
-      recordOf(body, { route: 'unmatched', metadata: { lifecycle: 'x', path: '/x' } }),
-      400,
-      'replay_not_supported',
-      'Invalid replay route'
-    ],
-    [createRecord(), 409, 'request_body_not_captured', 'Traffic log request body was not captured'],
-    [recordOf([1]), 409, 'request_body_not_captured', 'Traffic log request body was not captured']
-  ] as const
-  const { logs, emulator } = await start(t, [good, ...refusals.map(([record]) => record)])
+  const { logs, emulator } = shared
+  const chats = upstreamChats(emulator).length
   for (const [record, status, code, message] of refusals) {
     const refused = await logs(`/${record.id}/replay`, postJson(''))
     t.equal(refused.status, status, message)
@@ -76,7 +82,7 @@ t.test('operations 90: a replay runs through the whole stack, once, and is marke
   }
   t.equal((await logs('/not-a-uuid/replay', postJson(''))).json.error.code, 'invalid_log_id')
   t.equal((await logs(`/${UNKNOWN_ID}/replay`, postJson(''))).json.error.code, 'log_not_found')
-  t.equal(upstreamChats(emulator).length, 0)
+  t.equal(upstreamChats(emulator).length, chats)
 
   const { status, json } = await logs(`/${good.id}/replay`, postJson(''))
   t.equal(status, 200)
@@ -89,7 +95,7 @@ t.test('operations 90: a replay runs through the whole stack, once, and is marke
     response: { status_code: 200, headers: { 'content-type': 'application/json' }, body: { object: 'chat.completion' } }
   })
   t.match(json.request.metadata.gateway_replay.replayed_at, /\+00:00$/)
-  t.equal(upstreamChats(emulator).length, 1, 'the upstream was called once')
+  t.equal(upstreamChats(emulator).length, chats + 1, 'the upstream was called once')
 
   const requestId = json.response.headers['x-request-id']
   const [replayed] = await until(
@@ -170,7 +176,7 @@ t.test('a replay has the own key, also one that is not ASCII', async t => {
 })
 
 t.test('a captured body that was shortened is not sent again', async t => {
-  const { logs, gateway, emulator } = await start(t, [], { env: { GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true' } })
+  const { logs, gateway, emulator } = shared
   const long = { ...body, messages: [{ role: 'user', content: `${'A'.repeat(16_400)} please delete nothing` }] }
   const response = await post(`${gateway.url}${CHAT}`, long)
   const [record] = await until(
@@ -186,17 +192,16 @@ t.test('a captured body that was shortened is not sent again', async t => {
 })
 
 t.test('a stream is replayed to its end, and overrides take the place of members', async t => {
-  const record = recordOf(body)
-  const { logs, emulator } = await start(t, [record])
-  const stream = await logs(`/${record.id}/replay`, postJson({ stream: true, overrides: { temperature: 0.3 } }))
+  const { logs, emulator } = shared
+  const stream = await logs(`/${plain.id}/replay`, postJson({ stream: true, overrides: { temperature: 0.3 } }))
   t.equal(stream.json.response.status_code, 200)
   t.match(stream.json.response.body, /^data: .*\ndata: \[DONE\]\n\n$/s)
-  t.match(upstreamChats(emulator)[0]?.body, { temperature: 0.3, stream: true })
-  t.match((await logs(`/${record.id}/replay`, postJson('[]'))).json.error, { code: 'invalid_json' })
+  t.match(upstreamChats(emulator).at(-1)?.body, { temperature: 0.3, stream: true })
+  t.match((await logs(`/${plain.id}/replay`, postJson('[]'))).json.error, { code: 'invalid_json' })
 })
 
 t.test('a client cannot mark its own requests', async t => {
-  const { logs, gateway } = await start(t, [])
+  const { logs, gateway } = shared
   const response = await post(`${gateway.url}${CHAT}`, body, { 'x-gateway-replay': 'true' })
   const [record] = await until(
     async () => (await logs(`?request_id=${response.headers.get('x-request-id')}`)).json.data,

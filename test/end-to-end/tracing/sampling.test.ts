@@ -13,6 +13,9 @@ import { spansOf, startTracedGateway, tracingVariables } from './support.ts'
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parentSpanId = '00f067aa0ba902b7'
 
+/** For the cases that need no settings of their own. */
+const shared = await startTracedGateway(t, { env: { GATEWAY_ACCESS_LOG: 'true' } })
+
 t.test(
   'a small sample: the head decides for all spans of a request, and failures are exported all the same',
   async t => {
@@ -60,26 +63,25 @@ t.test('a client that does not record its trace is not recorded here, except its
 })
 
 t.test('the lines of a request name its span', async t => {
-  const gateway = await startTracedGateway(t, { env: { GATEWAY_ACCESS_LOG: 'true' } })
-  const { emulator } = gateway
+  const { emulator } = shared
   async function linesOf(response: { headers: Headers }) {
     const id = response.headers.get('x-request-id')
-    const find = () => readLog(gateway).filter(line => line.request_id === id)
+    const find = () => readLog(shared).filter(line => line.request_id === id)
     await waitUntil(() => find().some(({ event }) => event === 'http_access'), `${id} has its line`)
     return find()
   }
 
-  const plain = await askIn(gateway, 'completions', 'hi')
-  const [span] = await gateway.spansOf(plain)
+  const plain = await askIn(shared, 'completions', 'hi')
+  const [span] = await shared.spansOf(plain)
   t.match(await linesOf(plain), [
     { trace_id: span?.traceId, span_id: span?.spanId, otel_trace_id: span?.traceId, otel_span_id: span?.spanId }
   ])
 
   emulator.failNext({ path: '/chat/completions', times: 10, status: 500 })
   const headers = { 'x-trace-id': 'mine', 'x-span-id': 'my-span' }
-  const named = await askIn(gateway, 'completions', 'hi', { headers })
+  const named = await askIn(shared, 'completions', 'hi', { headers })
   emulator.reset()
-  const [failed] = await gateway.spansOf(named)
+  const [failed] = await shared.spansOf(named)
   const lines = await linesOf(named)
   t.ok(lines.length > 1, 'the failure of the upstream has a line as well')
   for (const line of lines) {
@@ -95,25 +97,23 @@ t.test('the lines of a request name its span', async t => {
 })
 
 t.test('a span that the client names in its own headers is linked, unless it is the parent', async t => {
-  const gateway = await startTracedGateway(t)
   const own = { 'x-trace-id': traceId, 'x-span-id': parentSpanId }
-  const [linked] = await gateway.spansOf(await askIn(gateway, 'completions', 'hi', { headers: own }))
+  const [linked] = await shared.spansOf(await askIn(shared, 'completions', 'hi', { headers: own }))
   t.match(linked?.links, [{ traceId, spanId: parentSpanId }])
   t.not(linked?.traceId, traceId)
   const parent = { ...own, traceparent: `00-${traceId}-${parentSpanId}-01` }
-  const [child] = await gateway.spansOf(await askIn(gateway, 'completions', 'hi', { headers: parent }))
+  const [child] = await shared.spansOf(await askIn(shared, 'completions', 'hi', { headers: parent }))
   t.match(child, { traceId, parentSpanId, links: [] })
 })
 
 t.test('calls other than chats have their span of the provider too', async t => {
-  const gateway = await startTracedGateway(t)
-  const { emulator } = gateway
-  const counted = await post(`${gateway.url}/v1/messages/count_tokens`, {
+  const { emulator } = shared
+  const counted = await post(`${shared.url}/v1/messages/count_tokens`, {
     model: 'GigaChat-2',
     messages: [{ role: 'user', content: 'x' }]
   })
   t.equal(counted.status, 200)
-  const [server, client] = await gateway.spansOf(counted)
+  const [server, client] = await shared.spansOf(counted)
   t.match(server, { name: 'gateway.request', attributes: { route: '/v1/messages/count_tokens' } })
   t.match(client, { name: 'tokens GigaChat-2', kind: 'CLIENT', attributes: { 'server.address': '127.0.0.1' } })
   const received = lastReceived(emulator, '/tokens/count').headers.traceparent
