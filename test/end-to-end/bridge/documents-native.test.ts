@@ -21,6 +21,15 @@ const { gateway, emulator } = await startSharedGateway()
 const { url } = gateway
 const max = 'GigaChat-2-Max'
 
+/** For the cases that change the list of models; each asks for a fresh one first. */
+const changing = await startChanging()
+
+async function startChanging() {
+  const own = await startEmulator(t)
+  const { url } = await startGateway(t, { env: emulatorVariables(own) })
+  return { own, url }
+}
+
 /** The document of effective capabilities for Responses. */
 const askCapabilities = (model: string, apiMode: string, { url }: Pick<StartedGateway, 'url'> = gateway) =>
   get(`${url}/bridge/capabilities?model=${model}&protocol=openai_responses&api_mode=${apiMode}`)
@@ -239,11 +248,10 @@ t.test('bridge 55: a list is fresh for thirty seconds and not longer', async t =
 })
 
 t.test('bridge 57: an oversized list is refused, and of equal ids the first is kept', async t => {
-  const own = await startEmulator(t)
-  const { url } = await startGateway(t, { env: emulatorVariables(own) })
+  const { own, url } = changing
   const show = async () => (await get(`${url}/bridge/models`)).json
   const respond = (data: object[]) => own.respondNext({ path: '/models', body: { object: 'list', data } })
-  await get(`${url}/models`)
+  await get(`${url}/models?refresh=1`)
   const before = await show()
   respond(Array.from({ length: 1025 }, (_, index) => ({ id: `model-${index}`, object: 'model' })))
   await get(`${url}/models?refresh=1`)
@@ -279,9 +287,8 @@ t.test('while the gateway drains its documents say so', async t => {
 })
 
 t.test('the inventory revision changes with the upstream and the other revisions do not', async t => {
-  const own = await startEmulator(t)
-  const { url } = await startGateway(t, { env: emulatorVariables(own) })
-  await get(`${url}/models`)
+  const { own, url } = changing
+  await get(`${url}/models?refresh=1`)
   const read = async () => {
     const { config_revision: config, matrix_revision: matrix } = (await get(`${url}/bridge/models`)).json
     const { inventory_revision: inventory, capability_revision: capability } = (
