@@ -238,7 +238,7 @@ const cases: Case[] = [
       await closed
     },
     moments: refusedMoments,
-    ended: { ...failed(400), failure: undefined },
+    ended: { ...failed(400), failure: { code: 'invalid_request' } },
     view: chatView
   },
   {
