@@ -225,3 +225,26 @@ t.test('the sources of runs that end in another order have the same order as in 
   const whole = writeContentResponse(accumulateEvents(reads.flat()), responseContext({}))
   assert.deepEqual(chunks.at(-1)!.candidates[0].groundingMetadata, whole.candidates[0].groundingMetadata)
 })
+
+t.test('thoughts around a call that was cut off are separated as in the whole response', async () => {
+  const events: NormalizedEvent[] = [
+    { type: 'start', providerModel: null, metadata: {} },
+    { type: 'reasoning-start' },
+    { type: 'reasoning-delta', text: 'a' },
+    { type: 'reasoning-end' },
+    { type: 'tool-call-start', index: 0, id: 'c1', name: 'weather' },
+    { type: 'tool-call-end', index: 0 },
+    { type: 'reasoning-start' },
+    { type: 'reasoning-delta', text: 'b' },
+    { type: 'reasoning-end' },
+    { type: 'finish', reason: 'length', providerReason: null, metadata: {} }
+  ]
+  const { chunks } = readEventStream(
+    write(
+      createContentStreamWriter,
+      events.map(event => [event]),
+      withThoughts
+    )
+  )
+  assert.deepEqual(joinParts(chunks), [{ text: 'a\nb', thought: true }])
+})

@@ -110,6 +110,8 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   let readyParts: ContentResponsePart[] = []
   /** Calls among them whose arguments are no object. While there is one, all parts wait: the finish reason tells whether it was cut off. */
   const doubtfulCalls = new Set<ContentResponsePart>()
+  /** Whether the part before the first of them is a thought without a signature. */
+  let followsThought = false
 
   function chunk(parts: string): string {
     return framing.frame(before + parts + after)
@@ -195,6 +197,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
       content.hasCall = true
       return
     }
+    if (doubtfulCalls.size === 0) followsThought = isAfterThought
     isAfterThought = false
     readyParts.push(call)
     doubtfulCalls.add(call)
@@ -203,9 +206,27 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   /** Drops the doubtful calls of a response that was cut off, and keeps those of any other. */
   function settleDoubtfulCalls(wasCut: boolean): void {
     if (doubtfulCalls.size === 0) return
-    if (wasCut) readyParts = readyParts.filter(part => !doubtfulCalls.has(part))
+    if (wasCut) dropDoubtfulCalls()
     else content.hasCall = content.hasContent = true
     doubtfulCalls.clear()
+  }
+
+  /** Drops them, and separates the thoughts between which they stood, as a whole response does. */
+  function dropDoubtfulCalls(): void {
+    const kept: ContentResponsePart[] = []
+    let isAfterCall = false
+    for (const part of readyParts) {
+      if (doubtfulCalls.has(part)) {
+        isAfterCall = true
+        continue
+      }
+      const isThought = 'thought' in part && part.thoughtSignature === undefined
+      const isSeparate = isThought && isAfterCall && followsThought
+      kept.push(isSeparate ? { ...part, text: THOUGHT_SEPARATOR + part.text } : part)
+      followsThought = isThought
+      isAfterCall = false
+    }
+    readyParts = kept
   }
 
   function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
