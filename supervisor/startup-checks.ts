@@ -4,11 +4,11 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isLoopbackDestination } from '../shared/destination.ts'
 import { isFixedPath } from '../shared/fixed-paths.ts'
+import { isHeaderValue } from '../shared/header-value.ts'
 import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
 import { planSinks } from '../shared/traffic/sinks.ts'
-import { isHeaderValue } from './profile/load.ts'
 
 export interface StartupFindings {
   /** What stops the start. */

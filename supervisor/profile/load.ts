@@ -1,5 +1,6 @@
 // Loads a profile file: reads it once, validates it, and takes the credentials that it names from the environment (bridge contract,
 // sections 3 and 4).
+import { isHeaderValue } from '../../shared/header-value.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile.ts'
 import { hasRoute } from '../../shared/profile-routes.ts'
 import { Secret } from '../../shared/secret.ts'
@@ -46,11 +47,6 @@ export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfil
     credentials[profile.profileId] = new Secret(text)
   }
   return Object.freeze({ profiles: deepFreeze(set), credentials: Object.freeze(credentials) })
-}
-
-/** Whether a header can carry a credential: with a line break or a character above one byte no call could be made. */
-export function isHeaderValue(text: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 }
 
 /** Returns the value that a file holds. Throws `StartupError` `invalid_profile_schema` for a text that is malformed or too deep. */

@@ -1,6 +1,7 @@
 // Chooses which of a client's headers are forwarded to the upstream (operations contract, section 6; completions contract, 9.3).
 // Headers that are not chosen here never reach the upstream, because its request is built from this list alone.
 import type { IncomingHttpHeaders } from 'node:http'
+import { isHeaderValue } from '../../shared/header-value.ts'
 import type { TraceContext } from '../observation/observer.ts'
 
 export interface UpstreamHeadersPlan {
@@ -96,8 +97,6 @@ const DENIED_PREFIXES = [
 const TRACE_CONTEXT_HEADERS = new Set(['traceparent', 'tracestate'])
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** A header value that HTTP can carry: no line break, no NUL, no character above one byte. */
-const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
  * Chooses the headers for the upstream and adds those that correlation needs. Context headers have the upstream's spelling, all others
@@ -136,8 +135,7 @@ class HeaderCollector {
     if (traceContext === undefined) return
     const { traceparent, tracestate } = traceContext
     this.#set('traceparent', traceparent)
-    if (tracestate !== undefined && tracestate !== '' && FIELD_VALUE.test(tracestate))
-      this.#set('tracestate', tracestate)
+    if (tracestate !== undefined && tracestate !== '' && isHeaderValue(tracestate)) this.#set('tracestate', tracestate)
   }
 
   add(name: string, value: string): void {
@@ -175,13 +173,13 @@ function readExtraHeaders(extraHeaders: unknown): Map<string, string> | undefine
   for (const [name, givenValue] of Object.entries(extraHeaders)) {
     const value = toFieldValue(givenValue)
     // A value that HTTP cannot carry must not replace an earlier entry of the same name.
-    if (value !== undefined && FIELD_VALUE.test(value)) read.set(name.trim().toLowerCase(), value)
+    if (value !== undefined && isHeaderValue(value)) read.set(name.trim().toLowerCase(), value)
   }
   return read
 }
 
 function isForwarded(name: string, value: string, hopByHop: ReadonlySet<string> | undefined): boolean {
-  return isNameForwarded(name) && hopByHop?.has(name) !== true && FIELD_VALUE.test(value)
+  return isNameForwarded(name) && hopByHop?.has(name) !== true && isHeaderValue(value)
 }
 
 /** Clients send the same dozen names in every request, so the decision about a name is kept, for a bounded number of names. */

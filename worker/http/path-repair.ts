@@ -1,27 +1,6 @@
 // Repairs request paths before routing: SDKs add a prefix to base URLs that already have one, and proxies add another in front of both.
 // The repaired path is routed without a redirect, which would lose the body (operations contract, section 3.2).
 
-const ROOTS = new Set([
-  'v1',
-  'v2',
-  'v1beta',
-  'chat',
-  'models',
-  'tunedModels',
-  'embeddings',
-  'responses',
-  'messages',
-  'model',
-  'files',
-  'batches',
-  'bridge',
-  'health',
-  'ping',
-  'ready'
-])
-
-const VERSIONS = new Set(['v1', 'v2', 'v1beta'])
-
 /** Paths with these roots may end with one slash; system routes may not. */
 const FAMILY_ROOTS = new Set([
   'v1',
@@ -35,6 +14,10 @@ const FAMILY_ROOTS = new Set([
   'messages',
   'model'
 ])
+
+const ROOTS = new Set([...FAMILY_ROOTS, 'files', 'batches', 'bridge', 'health', 'ping', 'ready'])
+
+const VERSIONS = new Set(['v1', 'v2', 'v1beta'])
 
 /** Paths that start with these are never changed: `/_admin/logs/models` names a log record, not a model list. */
 const FIXED_ROOTS = new Set(['_admin', '_debug', 'logs', 'docs', 'redoc', 'openapi.json'])

@@ -2,7 +2,7 @@
 // have a result must not be passed again by every later search: a `Set` keeps the places of removed items, so that finding its first
 // item takes longer with every removal.
 
-/** The calls that the model made before anybody else spoke. */
+/** The calls of one turn of the model: those before the next message of another role. */
 interface TurnCalls<Call> {
   turn: unknown
   calls: Call[]

@@ -89,18 +89,28 @@ export function wantsBareString(request: NormalizedRequest): boolean {
   return request.output?.type === 'json-schema' && request.output.wantsBareString === true
 }
 
-/** A JSON string without its closing quote; what was cut inside an escape is outside of the group. */
-const CUT_STRING = /^\s*("(?:[^"\\]|\\(?:[^u]|u[\da-f]{4}))*)(?:\\(?:u[\da-f]{0,3})?)?$/i
-
 /** Decodes the JSON text of a string, also of one that a stop string or the output limit cut; any other text stays as it is. */
 export function unwrapString(text: string): string {
-  const [, cut] = CUT_STRING.exec(text) ?? []
+  return readJsonString(text) ?? readJsonString(`${dropCutEscape(text)}"`) ?? text
+}
+
+function readJsonString(text: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(cut === undefined ? text : `${cut}"`)
-    return typeof value === 'string' ? value : text
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'string' ? value : undefined
   } catch {
-    return text
+    return undefined
   }
+}
+
+/** Returns the text without an escape, such as `\u00`, that was cut at its end. */
+function dropCutEscape(text: string): string {
+  const start = text.lastIndexOf('\\')
+  if (start === -1 || !/^\\(?:u[\da-fA-F]{0,3})?$/.test(text.slice(start))) return text
+  let first = start
+  while (text[first - 1] === '\\') first--
+  // An odd number of backslashes before it escape this one.
+  return (start - first) % 2 === 0 ? text.slice(0, start) : text
 }
 
 function writeParts(items: readonly OutputItem[], request: NormalizedRequest): ContentResponsePart[] {

@@ -188,6 +188,9 @@ t.test('a bare string is the decoded JSON string, or the text itself', async t =
     t.equal(unwrapString(text), 're\td', text)
   for (const text of ['"a" or "b', '"a\nb', '"a\\x']) t.equal(unwrapString(text), text, 'no JSON string')
   t.equal(unwrapString('"'), '')
+  t.equal(unwrapString('"a\\\\'), 'a\\', 'a backslash that is escaped itself')
+  const long = 'a'.repeat(20_000_000)
+  t.ok(unwrapString(`"${long}"`) === long && unwrapString(`"${long}`) === long, 'a text of any length')
   t.equal(unwrapString('{"a":1}'), '{"a":1}')
   t.strictSame(
     parts(assembler => assembler.text('"red"'), withEnum),
