@@ -265,7 +265,7 @@ t.test('lost lines are told once on stdout, and in the file when it takes lines 
   t.equal((shown[0] ?? 0) + (shown[1] ?? 0), 600 - stored)
 })
 
-/** What a pipe that nobody else reads holds. */
+/** The bytes that wait in a pipe which only this test reads. */
 function readPipe(descriptor: number): string {
   const block = Buffer.alloc(1024 * 1024)
   let text = ''
