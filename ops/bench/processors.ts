@@ -10,10 +10,12 @@ export interface Processors {
   other: number
 }
 
-/** The first two processors that this process may use; undefined where there is only one, or no way to choose one. */
+/** Read before this process is moved: afterwards it may use one processor only. */
+const allowed = readAllowedProcessors()
+
+/** The first two processors that this process might use when it began; undefined where there was only one, or no way to choose one. */
 export function chooseProcessors(): Processors | undefined {
-  const status = readFileSync('/proc/self/status', 'latin1')
-  const [measured, other] = readProcessorList(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '')
+  const [measured, other] = allowed
   if (measured === undefined || other === undefined || !moveTo(other)) return undefined
   return { measured, other }
 }
@@ -21,6 +23,11 @@ export function chooseProcessors(): Processors | undefined {
 /** Moves this process to a processor, and with it the processes that it starts from now on. */
 export function moveTo(processor: number): boolean {
   return spawnSync('taskset', ['-a', '-c', '-p', String(processor), String(process.pid)]).status === 0
+}
+
+function readAllowedProcessors(): number[] {
+  const status = readFileSync('/proc/self/status', 'latin1')
+  return readProcessorList(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '')
 }
 
 /** Reads the kernel's form: `0-2,4` are 0, 1, 2 and 4. */
