@@ -1,8 +1,8 @@
 // The settings of the gateway as one frozen object, parsed from the texts of variables by the rows of `settings/table.ts`.
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { type ResolvedVariables, resolveVariables, type SettingIssue, type Variables } from './settings/resolve.ts'
 import { type SettingName, type SettingsTable, settingNames, settingsTable } from './settings/table.ts'
+import { readTextFile } from './text-file.ts'
 
 export type {
   ResolvedVariables,
@@ -59,7 +59,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
 /** The raw texts, problems and warnings of an environment; secret files are read here. */
 export function resolveEnvironment(environment: Readonly<Record<string, string | undefined>>): ResolvedVariables {
   return resolveVariables(environment, {
-    readSecretFile: path => readFileSync(path, 'utf8')
+    readSecretFile: path => readTextFile(path)
   })
 }
 

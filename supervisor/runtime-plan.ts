@@ -1,6 +1,5 @@
 // Plans a start before anything is opened. Preflight and start call the same function, so the configuration that was checked is the
 // one that runs (field lesson N3).
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-profile.ts'
 import {
@@ -20,6 +19,7 @@ import {
 } from '../shared/settings.ts'
 import { StartupError, type StartupErrorDetail } from '../shared/startup-error.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'
+import { readTextFile } from '../shared/text-file.ts'
 import type { StartOptions } from './command-line.ts'
 import { DEMO_CREDENTIALS } from './demo-upstream.ts'
 import { type LoadedProfiles, loadProfiles, type VariableLookup } from './profile/load.ts'
@@ -167,7 +167,7 @@ function readDotenv(
 ): { values: Record<string, string>; warnings: string[] } {
   let text: string
   try {
-    text = readFileSync(resolve(envFile ?? '.env'), 'utf8')
+    text = readTextFile(resolve(envFile ?? '.env'))
   } catch {
     const warnings = envFile === undefined ? [] : ['The file named by --env-path cannot be read; it is ignored.']
     return { values: {}, warnings }

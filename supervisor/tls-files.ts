@@ -1,10 +1,11 @@
 // Reads the TLS files that settings name and proves that they can be used, so that a mistake stops the start with the name of the
 // setting instead of failing every handshake.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { Settings } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
+import { readTextFile } from '../shared/text-file.ts'
 
 export interface TlsFiles {
   /** PEM texts of the gateway's own certificate, when HTTPS is on. */
@@ -48,26 +49,39 @@ function readServerFiles(settings: Settings, refuse: Refuse): TlsFiles['server']
 }
 
 function checkUpstreamFiles(upstream: Settings['upstream'], refuse: Refuse): void {
-  const authorities = readText('UPSTREAM_CA_BUNDLE_FILE', upstream.caBundleFile, refuse)
+  const authorities = readLastingText('UPSTREAM_CA_BUNDLE_FILE', upstream.caBundleFile, refuse)
   // Node skips what it cannot read in a bundle without an error, and then no certificate would be trusted.
   if (authorities !== undefined && readCertificates(authorities).length === 0) {
     refuse('UPSTREAM_CA_BUNDLE_FILE', 'must name a file with nothing but valid certificates in PEM form')
   }
   const certSetting = 'UPSTREAM_CERT_FILE'
-  const cert = readText(certSetting, upstream.certFile, refuse)
+  const cert = readLastingText(certSetting, upstream.certFile, refuse)
   if (cert === undefined) return
   const isSeparate = upstream.keyFile !== undefined
-  const key = isSeparate ? readText('UPSTREAM_KEY_FILE', upstream.keyFile, refuse) : cert
+  const key = isSeparate ? readLastingText('UPSTREAM_KEY_FILE', upstream.keyFile, refuse) : cert
   if (key === undefined) return
   const keySetting = isSeparate ? 'UPSTREAM_KEY_FILE' : certSetting
   const password = { setting: 'UPSTREAM_KEY_FILE_PASSWORD', text: upstream.keyFilePassword?.reveal() }
   checkKeyPair({ certSetting, cert, keySetting, key, password }, refuse)
 }
 
-function readText(setting: string, file: string | undefined, refuse: Refuse): string | undefined {
+/** Reads a file that every worker reads again: a pipe delivers its text once. */
+function readLastingText(setting: string, file: string | undefined, refuse: Refuse): string | undefined {
+  return readText(setting, file, refuse, path => {
+    if (!statSync(path).isFile()) throw new Error('The file is no regular file.')
+    return readTextFile(path)
+  })
+}
+
+function readText(
+  setting: string,
+  file: string | undefined,
+  refuse: Refuse,
+  read: (path: string) => string = readTextFile
+): string | undefined {
   if (file === undefined) return undefined
   try {
-    return readFileSync(file, 'utf8')
+    return read(file)
   } catch {
     refuse(setting, 'must name a readable file')
     return undefined

@@ -1,4 +1,5 @@
 // Mistakes in TLS files, as a preflight and a start find them.
+import { execFileSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,6 +39,8 @@ const chain = file('chain.pem', `hunter2\n${read('client.pem')}\n${read('ca.pem'
 const brokenBlock = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
 const broken = file('broken.pem', `${read('ca.pem')}\n${brokenBlock}`)
 mkdirSync(join(folder, 'directory.pem'))
+const pipe = join(folder, 'pipe.pem')
+execFileSync('mkfifo', [pipe])
 
 const sourcesOf = (environment: Record<string, string>): PlanSources => ({
   environment,
@@ -60,6 +63,7 @@ const upstreamCases: Case[] = [
   [{ UPSTREAM_CERT_FILE: shortKey }, ['UPSTREAM_CERT_FILE'], /too short/],
   [{ UPSTREAM_CA_BUNDLE_FILE: missing }, ['UPSTREAM_CA_BUNDLE_FILE'], /readable file/],
   [{ UPSTREAM_CA_BUNDLE_FILE: join(folder, 'directory.pem') }, ['UPSTREAM_CA_BUNDLE_FILE'], /readable file/],
+  [{ UPSTREAM_CA_BUNDLE_FILE: pipe }, ['UPSTREAM_CA_BUNDLE_FILE'], /readable file/],
   [{ UPSTREAM_CA_BUNDLE_FILE: noPem }, ['UPSTREAM_CA_BUNDLE_FILE'], /certificates in PEM form/],
   [{ UPSTREAM_CA_BUNDLE_FILE: broken }, ['UPSTREAM_CA_BUNDLE_FILE'], /certificates in PEM form/],
   [{ UPSTREAM_CA_BUNDLE_FILE: key }, ['UPSTREAM_CA_BUNDLE_FILE'], /certificates in PEM form/],

@@ -1,4 +1,5 @@
 // What the command line prints, and with which code it exits, before the gateway serves.
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -304,6 +305,12 @@ t.test('settings come from the .env file of the working directory, or from the f
   writeFileSync(join(started.directory, 'named.env'), 'UPSTREAM_MODEL=from-named\n')
   const named = await runToEnd(t, ['--inspect-config', '--env-file', join(started.directory, 'named.env')])
   t.equal(JSON.parse(named.output).profiles[0].models[0].public_alias, 'from-named')
+  const pipe = join(started.directory, 'pipe.env')
+  execFileSync('mkfifo', [pipe])
+  const writer = spawn('sh', ['-c', 'echo UPSTREAM_MODEL=from-pipe > "$0"', pipe])
+  const piped = await runToEnd(t, ['--inspect-config', '--env-path', pipe])
+  t.equal(JSON.parse(piped.output).profiles[0].models[0].public_alias, 'from-pipe')
+  if (writer.exitCode === null) await once(writer, 'exit')
   const missing = await runToEnd(t, ['--inspect-config', '--env-path', '/nope.env'])
   t.equal(missing.code, 0)
   t.match(missing.errors, /^llm-gateway: [^\n]*--env-path[^\n]*\n$/)
