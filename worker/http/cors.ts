@@ -102,9 +102,15 @@ const REPEATABLE = /^[\t\x20-\x7e]*$/
 
 function createOriginTest(origins: readonly string[]): (origin: string) => boolean {
   if (origins.includes('*')) return origin => REPEATABLE.test(origin)
-  const exact = new Set(origins)
+  const exact = new Set(origins.map(writeOrigin))
   const patterns = origins.map(readOriginPattern).filter(pattern => pattern !== undefined)
   return origin => exact.has(origin) || patterns.some(pattern => pattern.test(origin))
+}
+
+/** Spells an origin as browsers send it: scheme and host in lower case, and nothing behind the port. */
+function writeOrigin(given: string): string {
+  const { origin = 'null' } = URL.parse(given) ?? {}
+  return origin === 'null' ? given : origin
 }
 
 function areAllowed(requested: string, allowed: ReadonlySet<string>): boolean {

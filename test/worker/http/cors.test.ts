@@ -100,6 +100,16 @@ t.test('OPTIONS without the preflight headers, and other methods with them, are 
   t.equal(cors.writePreflightResponse('POST', { origin: 'a', 'access-control-request-method': 'POST' }), undefined)
 })
 
+t.test('an origin may be given in another spelling than the one that browsers send', async t => {
+  const given = ['https://App.Example/', 'https://b.example:443', 'capacitor://localhost']
+  const { responseHeaders } = policy({ ...prod, GATEWAY_CORS_ALLOW_ORIGINS: JSON.stringify(given) })
+  for (const origin of ['https://app.example', 'https://b.example', 'capacitor://localhost']) {
+    t.equal(toRecord(responseHeaders(origin))['access-control-allow-origin'], origin)
+  }
+  t.equal(responseHeaders('http://app.example').length, 2)
+  t.equal(responseHeaders('https://b.example:444').length, 2)
+})
+
 t.test('an origin between slashes is a pattern for the whole origin', async t => {
   const env = { ...prod, GATEWAY_CORS_ALLOW_ORIGINS: JSON.stringify(['/https://[a-z]+\\.app\\.example/']) }
   t.not(policy(env).responseHeaders('https://eu.app.example').length, 2)
