@@ -8,6 +8,13 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+
+/** The bytes of a text in UTF-8 without the byte order mark that some programs write first; not copied. */
+export function dropByteOrderMark(bytes: Buffer): Buffer {
+  return BYTE_ORDER_MARK.every((byte, index) => bytes[index] === byte) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
+}
+
 /** The bytes in one piece; a single piece is not copied. */
 export function joinBytes(bytes: Bytes): Uint8Array {
   return bytes instanceof Uint8Array ? bytes : Buffer.concat(bytes)

@@ -190,7 +190,7 @@ async function sendErrorInBody(
 }
 
 async function writeWhole(exchange: Exchange, payload: Record<string, unknown>, step: Step): Promise<void> {
-  const body = JSON.stringify(payload)
+  const body = (step.byteOrderMark === true ? '\ufeff' : '') + JSON.stringify(payload)
   const { response } = exchange
   const contentType = step.contentType ?? JSON_TYPE
   if (step.breakAfterFrames !== undefined || step.hangAfterFrames !== undefined) {

@@ -375,6 +375,9 @@ export const readers: Record<string, Reader> = {
   gzip: flag(step => {
     step.gzip = true
   }),
+  bom: flag(step => {
+    step.byteOrderMark = true
+  }),
   header: readHeader
 }
 

@@ -93,6 +93,7 @@ export interface Step {
   multiLine?: boolean
   doneMarker?: boolean
   gzip?: boolean
+  byteOrderMark?: boolean
   headers?: Record<string, string>
 }
 
@@ -111,7 +112,16 @@ function keepFraming(step: Step): Step {
     const value = step[name]
     if (value !== undefined) kept[name] = value
   }
-  for (const name of ['crlf', 'ping', 'noEventName', 'noSpace', 'multiLine', 'doneMarker', 'gzip'] as const) {
+  for (const name of [
+    'crlf',
+    'ping',
+    'noEventName',
+    'noSpace',
+    'multiLine',
+    'doneMarker',
+    'gzip',
+    'byteOrderMark'
+  ] as const) {
     if (step[name] === true) kept[name] = true
   }
   if (step.headers !== undefined) kept.headers = step.headers

@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/processes.ts'
 import { googleBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { contentAliases, contentKey, startContentBridge } from './content-support.ts'
 import { checkFailure, statuses } from './failure-statuses.ts'
-import { families, openStream, send } from './families.ts'
+import { ask, families, openStream, send } from './families.ts'
 
 const { gateway, emulator, received } = await startContentBridge(t)
 const model = contentAliases.keyed
@@ -67,6 +67,12 @@ for (const family of families) {
       t.match(family.readFailure(refused).message, /Thought signature is not valid/)
     })
   }
+
+  t.test(`a byte order mark before a whole response is no part of it: ${family.name}`, async t => {
+    const { text, model: named } = await ask(gateway.url, family, { model, prompt: '[[bom]][[text:marked]]' })
+    t.equal(text, 'marked')
+    t.equal(named, model)
+  })
 
   t.test(`a key that the provider repeats is masked: ${family.name}`, async t => {
     const error = { code: 400, message: `The key ${contentKey} has no quota`, status: 'INVALID_ARGUMENT' }

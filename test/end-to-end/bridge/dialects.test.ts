@@ -101,7 +101,8 @@ for (const family of families) {
         '[[omit:system_fingerprint,created]]',
         '[[omit:object]]',
         '[[split:7]]',
-        '[[gzip]]'
+        '[[gzip]]',
+        '[[bom]]'
       ]) {
         const outcome = await put(`${form}[[chunks:Při|vet, ми|р 🙂]]`, isStream)
         t.equal(outcome.text, 'Přivet, мир 🙂', form)

@@ -196,6 +196,12 @@ for (const family of families) {
     }
   })
 
+  t.test(`a byte order mark before a whole response is no part of it: ${family.name}`, async t => {
+    const { text, model: named } = await ask(gateway.url, family, { model, prompt: '[[bom]][[text:marked]]' })
+    t.equal(text, 'marked')
+    t.equal(named, model)
+  })
+
   t.test(`the end of a response has the client's own word: ${family.name}`, async t => {
     const words: Record<string, Record<Family['name'], string>> = {
       length: { completions: 'length', responses: 'max_output_tokens', messages: 'max_tokens', content: 'MAX_TOKENS' },

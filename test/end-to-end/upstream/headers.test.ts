@@ -259,6 +259,16 @@ t.test('a compressed response is decompressed', async t => {
   }
 })
 
+t.test('a byte order mark before a response, or before an error, is no part of it', async t => {
+  for (const version of versions) {
+    const response = await ask(gateway, version, '[[bom]][[text:marked]]')
+    t.equal(response.json.choices[0].message.content, 'marked')
+    emulator.respondNext({ status: 422, body: '\ufeff{"status":422,"message":"These are my words"}' })
+    const refused = await ask(gateway, version, 'hi')
+    t.match(refused.json.error.message, /These are my words/)
+  }
+})
+
 t.test('redirects are not followed, and only 200 is a success', async t => {
   for (const status of [201, 202, 204, 206, 301, 302, 307, 308]) {
     for (const isStream of [false, true]) {

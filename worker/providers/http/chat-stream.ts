@@ -1,6 +1,7 @@
 // A streamed chat: the provider's bytes are read as events and pushed to the client's side in order of arrival, one push per read, no
 // faster than the client reads. Until the first push a failure is an ordinary error; afterwards it is an event.
 
+import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { readContentEncoding } from '../../../shared/content-encoding.ts'
 import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
@@ -229,7 +230,7 @@ function endReader(reader: StreamReader): Read {
 
 function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(dropByteOrderMark(bytes).toString('utf8'))
   } catch {
     return undefined
   }

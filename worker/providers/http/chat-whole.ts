@@ -1,5 +1,6 @@
 // A chat without streaming: one exchange, one reader, the stop strings, and one push.
 
+import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
 import type { RelayedBody } from '../../protocols/face.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
@@ -26,11 +27,12 @@ export async function completeChat(
   sink: ResponseSink
 ): Promise<void> {
   const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
-  const response = await dependencies.client.fetch(
+  const fetched = await dependencies.client.fetch(
     describeChatCall(dependencies, call, body, context),
     context,
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
+  const response = { ...fetched, bytes: dropByteOrderMark(fetched.bytes) }
   const read: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
     ? { events: await readInThread(dependencies, call, context, response) }
     : readHere(dependencies, call, context, response)

@@ -1,5 +1,6 @@
 // Decides from the head of a response whether it is a success.
 
+import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { readRetryAfter } from '../../protocols/shared/response-header.ts'
@@ -21,7 +22,7 @@ export function refuseRedirects(readError: ReadError): ReadError {
 export function requireSuccess(response: BufferedResponse, readError: ReadError): BufferedResponse {
   const { status, headers, bytes } = response
   if (status === 200) return response
-  throw new CallFailure(readError(response, bytes), {
+  throw new CallFailure(readError(response, dropByteOrderMark(bytes)), {
     status,
     retryAfter: readRetryAfter(headers),
     responseBody: bytes

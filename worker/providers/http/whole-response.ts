@@ -1,6 +1,7 @@
 // Collects a whole response of a provider: its body bounded and decompressed, and the long body of an error cut.
 
 import { ByteCollector } from '../../../shared/byte-collector.ts'
+import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import {
   type CompressedEncoding,
   type ContentEncoding,
@@ -114,7 +115,7 @@ const EMPTY = Buffer.alloc(0)
 /** Parses a response's JSON. Raises the `CallFailure` of a response that cannot be used for anything else. */
 export function readJson(response: BufferedResponse): unknown {
   try {
-    return JSON.parse(response.bytes.toString('utf8'))
+    return JSON.parse(dropByteOrderMark(response.bytes).toString('utf8'))
   } catch {
     throw protocolFailure('invalid_json_response')
   }
