@@ -1,8 +1,8 @@
 // The OTLP exporter that the settings describe (operations contract, sections 11.1 and 11.6). Settings come by message, so nothing is
 // left for the exporters to read in the environment.
-import { readFileSync } from 'node:fs'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Settings } from '../../../shared/settings.ts'
+import { readTextFile } from '../../../shared/text-file.ts'
 import { EXPORT_TIMEOUT_MS } from './span-queue.ts'
 
 export type ExporterSettings = Pick<Settings, 'traceCollectorEndpoint' | 'traceApiKey' | 'otel'>
@@ -18,7 +18,7 @@ export async function createExporter(settings: ExporterSettings, version: string
   const { traceCollectorEndpoint, otel } = settings
   const headers = exporterHeaders(settings)
   const certificate =
-    otel.exporterOtlpCertificate === undefined ? undefined : readFileSync(otel.exporterOtlpCertificate)
+    otel.exporterOtlpCertificate === undefined ? undefined : Buffer.from(readTextFile(otel.exporterOtlpCertificate))
   const common = {
     timeoutMillis: Math.min(otel.exporterOtlpTimeout ?? EXPORT_TIMEOUT_MS, EXPORT_TIMEOUT_MS),
     // The type of the option is an enumeration of a package that only the exporters depend on; its members are these words.
