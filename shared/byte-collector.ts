@@ -60,9 +60,12 @@ export class ByteCollector {
     const growth = needed > LARGE_BYTES_MIN ? LARGE_GROWTH : GROWTH
     const wanted = Math.max(growth * this.#length, LARGE_BYTES_MIN)
     const memory = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.#bytesMax), needed))
-    if (this.#memory === undefined) Buffer.concat(this.#pieces, this.#length).copy(memory)
-    else this.#memory.copy(memory, 0, 0, this.#length)
-    for (const piece of this.#pieces) releasePiece(piece)
+    this.#memory?.copy(memory, 0, 0, this.#length)
+    let end = 0
+    for (const piece of this.#pieces) {
+      end += piece.copy(memory, end)
+      releasePiece(piece)
+    }
     this.#pieces = []
     this.#memory = memory
   }
