@@ -64,6 +64,14 @@ const rows: Row[] = [
     messages: 'not_found_error',
     content: 'NOT_FOUND'
   },
+  // Statuses for which the gateway has words of its own.
+  ...[405, 408, 409, 415].map(status => ({
+    directive: `[[error:${status}]]`,
+    status,
+    completions: ['invalid_request_error', 'provider_failure'] as Row['completions'],
+    messages: 'invalid_request_error',
+    content: 'FAILED_PRECONDITION'
+  })),
   {
     directive: '[[error:413]]',
     status: 413,

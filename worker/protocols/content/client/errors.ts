@@ -75,8 +75,11 @@ function writeDetails(error: GatewayError, status: number): JsonObject[] {
 }
 
 function mapRpcStatus(status: number, code: ErrorCode): string {
+  // The further statuses of the native upstream (content contract, section 7): the gateway has words of its own for some of them.
+  if (code === 'provider_failure' && status < 500) return 'FAILED_PRECONDITION'
   switch (status) {
     case 400:
+    case 409:
     case 413:
     case 415:
     case 422:
@@ -93,9 +96,6 @@ function mapRpcStatus(status: number, code: ErrorCode): string {
     case 408:
     case 504:
       return 'DEADLINE_EXCEEDED'
-    case 409:
-      // A provider of another kind rejected the request; the native upstream's is one of its further statuses (content.md 7).
-      return code === 'upstream_rejected' ? 'INVALID_ARGUMENT' : 'FAILED_PRECONDITION'
     case 429:
       return 'RESOURCE_EXHAUSTED'
     case 499:

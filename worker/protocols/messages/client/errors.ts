@@ -28,7 +28,7 @@ export function writeMessagesError(error: GatewayError, context: { requestId: st
 
 /** Writes the body of an error, which is also the data of the last frame of a failed stream (messages contract, section 7.2). */
 export function writeMessagesErrorBody(error: GatewayError, context: { requestId: string }): MessagesErrorBody {
-  const description = { type: mapErrorType(mapStatus(error)), message: writeMessage(error) }
+  const description = { type: mapErrorType(error), message: writeMessage(error) }
   const named = NAMED_CODES.has(error.code)
     ? { code: error.code, details: { error_code: error.reason ?? error.code } }
     : {}
@@ -56,7 +56,10 @@ function writeMessage({ message, param }: GatewayError): string {
   return message.includes(param) ? message : `${path}: ${message}`
 }
 
-function mapErrorType(status: number): MessagesErrorType {
+function mapErrorType(error: GatewayError): MessagesErrorType {
+  const status = mapStatus(error)
+  // The further statuses of the native upstream (messages contract, section 8): a 408 of the gateway itself is another error.
+  if (error.code === 'provider_failure' && status < 500) return 'invalid_request_error'
   switch (status) {
     case 401:
       return 'authentication_error'
