@@ -20,7 +20,7 @@ export async function countTokens(
 ): Promise<WrittenResponse> {
   const { plan, call, count, estimate, extraHeaders, requestedModel, isPassed } = counted
   if (call === undefined) {
-    notePlan(runtime, { context, plan }, { requestedModel })
+    notePlan(runtime, { context, plan }, { requestedModel, isTokenEstimate: estimate !== undefined })
     return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
   }
   return execute(

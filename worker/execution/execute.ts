@@ -49,7 +49,11 @@ export async function execute<Result>(
 export function notePlan(
   { control }: Pick<ExecutionRuntime, 'control'>,
   { context, plan }: { context: RequestContext; plan: ExecutionPlan },
-  { requestedModel, isStream = false }: Pick<ExecutionOptions, 'requestedModel' | 'isStream'>
+  {
+    requestedModel,
+    isStream = false,
+    isTokenEstimate = false
+  }: Pick<ExecutionOptions, 'requestedModel' | 'isStream'> & { isTokenEstimate?: boolean }
 ): void {
   const { providerKind, profileId, publicModel, upstreamModel, evidence, admission } = plan
   context.planned({
@@ -61,7 +65,8 @@ export function notePlan(
     isStream,
     ...(evidence && { evidence }),
     ...(admission && { admission }),
-    ...(plan.isUndeclared === true && { inventoryRevision: control.catalogSnapshot()?.inventoryRevision })
+    ...(plan.isUndeclared === true && { inventoryRevision: control.catalogSnapshot()?.inventoryRevision }),
+    ...(isTokenEstimate && { isTokenEstimate })
   })
 }
 

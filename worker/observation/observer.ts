@@ -137,6 +137,8 @@ export interface PlannedFacts {
   readonly admission?: AdmissionEvidence
   /** Of a model that no alias declares: the inventory of the provider that lists it. */
   readonly inventoryRevision?: string | undefined
+  /** The gateway counts the tokens itself, because the provider cannot. */
+  readonly isTokenEstimate?: true
 }
 
 /** Everything that was learned on the way, for observers that only look at the end. */

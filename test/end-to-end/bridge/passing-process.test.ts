@@ -2,11 +2,12 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { readUntilCut } from '../../support/client.ts'
+import { post, readUntilCut } from '../../support/client.ts'
 import { startEmulator } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import {
   anthropicBaseUrl,
+  chatBaseUrl,
   googleBaseUrl,
   type ProfileGateway,
   startProfileGateway,
@@ -17,7 +18,7 @@ import { createTrafficFiles, trafficVariables } from '../../support/recorded-gat
 const MODEL = 'gemini-3-emulator'
 
 async function start(env: Record<string, string>): Promise<ProfileGateway> {
-  const emulator = await startEmulator(t, { chatApiKeys: { messages: null, content: null } })
+  const emulator = await startEmulator(t, { chatApiKeys: { messages: null, content: null, chat: null } })
   return startProfileGateway(t, {
     profiles: [
       writeChatProfile({
@@ -31,7 +32,8 @@ async function start(env: Record<string, string>): Promise<ProfileGateway> {
         kind: 'content_compatible',
         baseUrl: googleBaseUrl(emulator, 'content'),
         aliases: [{ alias: 'c/alias', model: MODEL }]
-      })
+      }),
+      writeChatProfile({ id: 'chat-vendor', baseUrl: chatBaseUrl(emulator, 'chat'), aliases: [{ alias: 'e/alias' }] })
     ],
     env
   })
@@ -75,16 +77,32 @@ t.test(
 t.test('the record of a passed stream holds its message, and the whole request', async t => {
   const files = createTrafficFiles(t)
   const gateway = await start({ ...trafficVariables(files), GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true' })
-  const read = () => {
+  const readAll = () => {
     const text = existsSync(files.jsonl) ? readFileSync(files.jsonl, 'utf8') : ''
     const lines = text.split('\n').filter(line => line !== '')
-    return lines.map(line => JSON.parse(line)).filter(record => record.response_body_redacted?.object === 'stream')
+    return lines.map(line => JSON.parse(line))
   }
+  const read = () => readAll().filter(record => record.response_body_redacted?.object === 'stream')
   for (const response of await ask(gateway.url, '[[chunks:Hello|, |world]]')) t.match(await response.text(), 'world')
   await waitUntil(() => read().length === 2, 'both records are written')
   for (const record of read()) {
     t.match(record.response_body_redacted, { object: 'stream', role: 'assistant', content: 'Hello, world' })
     t.match(JSON.stringify(record.request_body_redacted), 'chunks:Hello')
     t.match(record.metadata.stream, { event_count: Number, first_event_ms: Number, last_event_ms: Number })
+    t.notOk('bytes_sent' in record.metadata, 'it reached its end')
+  }
+
+  t.comment('the record of a count tells whether the gateway made it (D6)')
+  for (const [model, made] of [
+    ['e/alias', 'estimate'],
+    ['m/alias', undefined]
+  ] as const) {
+    const body = { model, messages: [{ role: 'user', content: 'hi' }] }
+    const { status, headers } = await post(`${gateway.url}/v1/messages/count_tokens`, body)
+    t.equal(status, 200)
+    t.equal(headers.get('x-gateway-token-count') ?? undefined, made)
+    const find = () => readAll().find(record => record.request_id === headers.get('x-request-id'))
+    await waitUntil(() => find() !== undefined, 'the record of the count is written')
+    t.equal(find().metadata.token_count, made)
   }
 })

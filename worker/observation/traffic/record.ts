@@ -132,6 +132,10 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       otel_trace_id: traceContext?.traceId,
       otel_span_id: traceContext?.spanId,
       first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
+      // How much of a stream its client got (field lesson D9).
+      bytes_sent: closed.lifecycle === 'streaming_aborted' ? closed.bytesSent : undefined,
+      // A count that is not the provider's (field lesson D6).
+      token_count: closed.facts.isTokenEstimate === true ? 'estimate' : undefined,
       ...seen.metadata
     }
     const written = JSON.stringify(own)
