@@ -10,13 +10,15 @@ const maxAlias = makeAlias('max', { upstreamModel: 'GigaChat-2-Max', features: n
 const embedAlias = makeAlias('embed', { upstreamModel: 'Embeddings', features: null })
 
 function assertUnknown(t: Test, family: Family, response: HttpResponse): void {
-  const { kind, message } = readError(family, response)
+  const { kind, message, code } = readError(family, response)
   t.equal(response.status, 404, family)
+  t.equal(code, 'unknown_model_alias', family)
   const kinds = { messages: 'not_found_error', content: 'NOT_FOUND' }
   t.equal(kind, family in kinds ? kinds[family as keyof typeof kinds] : 'invalid_request_error', family)
   t.match(message, 'The requested public model alias is not available.')
-  t.match(response.text, /"unknown_model_alias"/)
   if (family === 'completions' || family === 'responses') t.equal(response.json.error.param, 'model')
+  // The SDK reads its `errorCode` there.
+  if (family === 'messages') t.strictSame(response.json.error.details, { error_code: code })
 }
 
 function assertRefused(t: Test, family: Family, response: HttpResponse, param = 'model'): void {

@@ -93,6 +93,10 @@ t.test(
 t.test('messages 50: the same schema streamed is text, with token counts and the stop reason end_turn', async t => {
   for (const version of versions) {
     const { events } = await stream(gateway, version, 'hi', { output_config })
+    const { body } = lastUpstreamChat(emulator)
+    t.equal(body.stream, true)
+    t.strictSame(sentFormat(), { type: 'json_schema', schema })
+    t.notOk('functions' in body || 'function_call' in body || 'tools' in body || 'tool_config' in body)
     const { blocks, stop } = addUp(events)
     t.equal(blocks.length, 1)
     t.match(JSON.parse(blocks[0]?.replace(/^text:/, '') ?? ''), { name: String, count: Number })

@@ -55,14 +55,22 @@ t.test(
 )
 
 t.test('messages 2: a v2 message is sent to the v2 path with content as parts', async t => {
-  const response = await send('/v2/messages', { max_tokens: 50 })
+  const content = '[[text:Hello]][[usage:19,8,5]]'
+  const response = await send('/v2/messages', { max_tokens: 50, messages: [{ role: 'user', content }] })
   t.equal(response.status, 200)
-  t.match(response.json, { id: /^msg_/, type: 'message', model, content: [{ type: 'text' }], stop_reason: 'end_turn' })
+  t.match(response.json, {
+    id: `msg_${response.headers.get('request-id')}`,
+    type: 'message',
+    model,
+    content: [{ type: 'text', text: 'Hello' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 19, output_tokens: 8, cache_read_input_tokens: 5 }
+  })
   const upstream = lastUpstreamChat(emulator)
   t.equal(upstream.path, '/api/v2/chat/completions')
   t.strictSame(upstream.body, {
     model,
-    messages: [{ role: 'user', content: [{ text: 'hi' }] }],
+    messages: [{ role: 'user', content: [{ text: content }] }],
     model_options: { max_tokens: 50 }
   })
 })

@@ -192,14 +192,25 @@ t.test('messages 61: a filtered response is a refusal', async t => {
     stop_details: { type: 'refusal', category: null, explanation: null }
   }
   for (const version of versions) {
-    for (const word of ['blacklist', 'content_filter', 'request_blacklist', 'response_blacklist', 'request_filter']) {
-      t.match((await ask(gateway, version, `[[finish:${word}]][[text:No.]]`)).json, refusal, word)
+    for (const word of [
+      'blacklist',
+      'content_filter',
+      'request_blacklist',
+      'response_blacklist',
+      'request_whitelist',
+      'request_filter'
+    ]) {
+      const prompt = `[[finish:${word}]][[text:No.]]`
+      t.match((await ask(gateway, version, prompt)).json, refusal, word)
+      t.match(messageDelta((await stream(gateway, version, prompt)).events).delta, refusal, word)
     }
-    const { events } = await stream(gateway, version, '[[finish:blacklist]][[text:No.]]')
-    t.match(messageDelta(events).delta, refusal)
-    const failed = await ask(gateway, version, '[[finish:error]]')
-    t.equal(failed.status, 500)
-    t.match(failed.json.error, { type: 'api_error' })
+    for (const word of ['error', 'function_call_error']) {
+      const failed = await ask(gateway, version, `[[finish:${word}]]`)
+      t.equal(failed.status, 500, word)
+      t.match(failed.json.error, { type: 'api_error' })
+      const { events } = await stream(gateway, version, `[[finish:${word}]][[text:No.]]`)
+      t.match(events.at(-1), { type: 'error', error: { type: 'api_error' } }, word)
+    }
   }
 })
 
