@@ -1,5 +1,5 @@
 import t from 'tap'
-import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { get, lastUpstreamChat, upstreamChats } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { createPicture, listUploads } from '../../support/upstream.ts'
 import { emulatorOptions, generate, modelTurn, user, versions } from './support.ts'
@@ -24,6 +24,11 @@ t.test('content 45, 46: inline pictures and documents are uploaded and attached'
     const uploads = listUploads(emulator).slice(before)
     t.equal(uploads.length, 2)
     for (const { headers } of uploads) t.match(headers['content-type'], /^multipart\/form-data/)
+    const { authorization = '' } = uploads[0]?.headers ?? {}
+    const stored = await get(`${emulator.baseUrl}/files/${sentMessages()[0].content[1].files[0].id}/content`, {
+      authorization
+    })
+    t.equal(stored.headers.get('content-type'), mimeType)
   }
 })
 

@@ -119,7 +119,9 @@ t.test('content 63: a structured stream contains only the JSON text', async t =>
     const { chunks } = await stream(gateway, version, 'hi', json({ responseSchema }))
     t.equal(sent().stream, true)
     t.strictSame(sentFormat(version), { type: 'json_schema', schema: converted })
+    t.notOk('functions' in sent() || 'function_call' in sent() || 'tools' in sent() || 'tool_config' in sent())
     t.match(JSON.parse(textOf(...chunks)), { ok: Boolean })
+    t.equal(chunks.at(-1).candidates[0].finishReason, 'STOP')
     t.strictSame(callsOf(...chunks), [])
     for (const part of chunks.flatMap(partsOf)) t.strictSame(Object.keys(part), ['text'])
   }

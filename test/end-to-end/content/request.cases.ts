@@ -1,3 +1,4 @@
+import { GoogleGenAI } from '@google/genai'
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
@@ -5,6 +6,7 @@ import {
   call,
   emulatorOptions,
   generate,
+  model,
   modelTurn,
   partsOf,
   stream,
@@ -147,8 +149,12 @@ t.test('content 21, 22: a thinking level is an effort, a budget of zero sends no
     for (const thinkingBudget of [0, -1]) {
       t.strictSame((await sent(version, think({ thinkingBudget, includeThoughts: true }))).rest, {})
     }
-    const response = await generate(gateway, version, 'hi', think({ thinkingBudget: 0 }))
-    t.notOk(partsOf(response.json).some(part => part.thought))
+    const prompt = '[[reason:why]][[text:done]]'
+    t.strictSame(partsOf((await generate(gateway, version, prompt, think({ thinkingBudget: 0 }))).json), [
+      { text: 'done' }
+    ])
+    const { response } = await stream(gateway, version, prompt, think({ thinkingBudget: 0 }))
+    t.notMatch(response.text, /thought|why/)
   }
 })
 
@@ -164,6 +170,10 @@ t.test('content 23: with includeThoughts the reasoning is a thought part before 
       t.equal(thoughts.map(part => part.text).join(''), 'because')
       t.equal(textOf(...chunks), 'done')
       t.ok(parts.findLastIndex(part => part.thought === true) < parts.findIndex(part => part.thought !== true))
+
+      const client = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: `${gateway.url}/${version}` } })
+      const config = generationConfig
+      t.equal((await client.models.generateContent({ model, contents: prompt, config })).text, 'done')
     }
   }
 })

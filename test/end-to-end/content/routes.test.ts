@@ -1,6 +1,6 @@
 import { GoogleGenAI } from '@google/genai'
-import t from 'tap'
-import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
+import t, { type Test } from 'tap'
+import { type HttpResponse, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { emulatorVariables, startGateway } from '../../support/gateway.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived } from '../../support/upstream.ts'
@@ -51,24 +51,36 @@ t.test('content 1: a call under v1beta uses the v1 contract and returns text, ST
   })
 })
 
+const prompt = '[[text:Hello]][[usage:19,8,5]]'
+
+/** Checks that a response to `prompt` has its text, the reason and the counts. */
+function checkAnswer(t: Test, { status, json }: HttpResponse, note: string) {
+  t.equal(status, 200, note)
+  t.match(json, {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 19, candidatesTokenCount: 8, totalTokenCount: 27 }
+  })
+}
+
 t.test('content 2, 3: the prefix decides the contract', async t => {
   for (const prefix of ['', '/v1', '/v1/v1beta', '/api/v1beta', '/v1/v1']) {
-    t.equal((await send(`${prefix}/models/${model}:generateContent`)).status, 200, prefix)
+    checkAnswer(t, await send(`${prefix}/models/${model}:generateContent`, say(prompt)), prefix)
     t.equal(lastUpstreamChat(emulator).path, '/api/v1/chat/completions', prefix)
-    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: 'hi' }])
+    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: prompt }])
   }
   for (const prefix of ['/v2', '/v2/v1beta']) {
-    t.equal((await send(`${prefix}/models/${model}:generateContent`)).status, 200, prefix)
+    checkAnswer(t, await send(`${prefix}/models/${model}:generateContent`, say(prompt)), prefix)
     t.equal(lastUpstreamChat(emulator).path, '/api/v2/chat/completions', prefix)
-    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: [{ text: 'hi' }] }])
+    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: [{ text: prompt }] }])
   }
 })
 
 t.test('content 4: an unversioned prefix follows the configured API mode', async t => {
   for (const prefix of ['', '/v1beta']) {
     const url = `${configured.url}${prefix}/models/${model}:generateContent?key=${key}`
-    t.equal((await post(url, say('hi'))).status, 200)
+    checkAnswer(t, await post(url, say(prompt)), prefix)
     t.equal(lastUpstreamChat(emulator).path, '/api/v2/chat/completions')
+    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: [{ text: prompt }] }])
   }
 })
 
@@ -182,8 +194,14 @@ t.test(
     t.equal(response.status, 200)
     t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
     t.equal(response.json.modelVersion, model)
-    t.equal((await post(`${base}:embedContent?key=${key}`, { content: { parts: [{ text: 'a' }] } })).status, 200)
-    t.match(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings-2' })
+    const content = { parts: [{ text: 'a' }] }
+    for (const [operation, body] of [
+      ['embedContent', { content }],
+      ['batchEmbedContents', { requests: [{ content }] }]
+    ] as const) {
+      t.equal((await post(`${base}:${operation}?key=${key}`, body)).status, 200)
+      t.strictSame(lastReceived(emulator, '/embeddings').body, { model: 'Embeddings-2', input: ['a'] })
+    }
     t.equal((await post(`${base}:countTokens?key=${key}`, say('hi'))).status, 200)
     t.match(lastReceived(emulator, '/tokens/count').body, { model: 'GigaChat-2-Pro' })
   }

@@ -54,6 +54,7 @@ t.test('content 57: alt=json streams a JSON array, and without alt the stream is
   for (const version of versions) {
     const body = say('[[chunks:Hel|lo]]')
     const response = await call(gateway, version, 'streamGenerateContent', body, { query: '?alt=json' })
+    t.equal(lastUpstreamChat(emulator).body.stream, true)
     t.match(response.headers.get('content-type'), /^application\/json/)
     t.match(response.text, /^\[\{.*\},\r\n\{.*\},\r\n\{.*\}\]$/)
     t.equal(response.json.length, 3)
@@ -62,6 +63,7 @@ t.test('content 57: alt=json streams a JSON array, and without alt the stream is
     t.equal(emulator.requests.at(-1)?.query, '')
 
     const plain = await stream(gateway, version, '[[chunks:Hel|lo]]', {}, { query: '' })
+    t.equal(lastUpstreamChat(emulator).body.stream, true)
     t.match(plain.response.headers.get('content-type'), /^text\/event-stream/)
     t.equal(textOf(...plain.chunks), 'Hello')
 

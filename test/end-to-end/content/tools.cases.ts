@@ -82,7 +82,14 @@ t.test('content 26: functions are sent to v2 in one list, a JSON Schema unchange
   }
   const tools = [
     ...declare({ name: 'A', parametersJsonSchema }).tools,
-    ...declare({ name: 'B', parameters: { type: 'OBJECT', properties: {}, propertyOrdering: [] } }).tools
+    ...declare({
+      name: 'B',
+      parameters: {
+        type: 'OBJECT',
+        properties: { a: { type: 'STRING', nullable: true }, b: { type: 'NUMBER', nullable: false } },
+        propertyOrdering: ['b', 'a']
+      }
+    }).tools
   ]
   const response = await generate(gateway, 'v2', '[[tool:A {"node":null}]]', { tools })
   t.strictSame(sent().tools, [
@@ -90,7 +97,10 @@ t.test('content 26: functions are sent to v2 in one list, a JSON Schema unchange
       functions: {
         specifications: [
           { name: 'A', parameters: parametersJsonSchema },
-          { name: 'B', parameters: { type: 'object', properties: {} } }
+          {
+            name: 'B',
+            parameters: { type: 'object', properties: { b: { type: 'number' }, a: { type: ['string', 'null'] } } }
+          }
         ]
       }
     }
