@@ -4,7 +4,7 @@ import { type HttpResponse, lastUpstreamChat, post, upstreamChats } from '../../
 import { emulatorVariables, startGateway } from '../../support/gateway.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived } from '../../support/upstream.ts'
-import { emulatorOptions, generate, model, say } from './support.ts'
+import { emulatorOptions, generate, model, readChunks, say } from './support.ts'
 
 /** A key whose letters no upstream token has, so that it can be searched in all upstream headers. */
 const key = 'key.of.this.gateway'
@@ -194,6 +194,9 @@ t.test(
     t.equal(response.status, 200)
     t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
     t.equal(response.json.modelVersion, model)
+    const streamed = await post(`${base}:streamGenerateContent?alt=sse&key=${key}`, say('hi'))
+    t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
+    for (const chunk of readChunks(streamed.text)) t.equal(chunk.modelVersion, model)
     const content = { parts: [{ text: 'a' }] }
     for (const [operation, body] of [
       ['embedContent', { content }],

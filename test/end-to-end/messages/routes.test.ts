@@ -2,6 +2,7 @@ import t from 'tap'
 import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { emulatorVariables, startGateway } from '../../support/gateway.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
+import { readEvents } from './support.ts'
 
 const model = 'GigaChat-2'
 /** A key whose letters no upstream token has, so that it can be searched in all upstream headers. */
@@ -146,6 +147,9 @@ t.test(
       const response = await post(url, { model: 'claude-x', messages }, headers)
       t.equal(response.status, 200)
       t.equal(response.json.model, 'claude-x')
+      t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
+      const [start] = readEvents((await post(url, { model: 'claude-x', messages, stream: true }, headers)).text)
+      t.equal(start.message.model, 'claude-x')
       t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
       const counted = await post(`${url}/count_tokens`, { model: 'claude-x', messages }, headers)
       t.equal(counted.status, 200)

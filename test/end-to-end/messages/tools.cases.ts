@@ -410,6 +410,11 @@ t.test('messages 42: allowed parallel calls are blocks with distinct ids that le
       blocks: ['tool_use:{"city":"A"}', 'tool_use:{"city":"B"}'],
       stop: 'tool_use'
     })
+    const streamed = callsOf(events.flatMap(event => event.content_block ?? [])).map(({ id }) => id)
+    t.equal(new Set(streamed).size, 2)
+    const [state, ...others] = streamed.map(id => readToolCallId(id).stateId)
+    t.type(state, 'string')
+    t.strictSame(others, [state])
     const history = turn(
       ...calls.map(({ id, name, input }) => use(id, name, input as object)),
       ...calls.map(({ id }, index) => result(id, `{"index":${index}}`))
