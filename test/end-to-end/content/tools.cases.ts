@@ -1,6 +1,8 @@
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { readLog } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
 import {
@@ -154,6 +156,18 @@ t.test('content 29: any of several functions is refused on v1 and forced without
   t.equal(response.status, 200)
   t.strictSame(sent().tool_config, { mode: 'forced' })
   t.strictSame(listSentFunctions(sent()), [wireA, wireB])
+
+  t.comment('an upstream that does not obey is passed on as it is')
+  const messages = [{ role: 'assistant', content: [{ text: 'I would rather not.' }] }]
+  emulator.respondNext({ body: { messages, finish_reason: 'stop' } })
+  const unmoved = await generate(gateway, 'v2', 'go', choose({ mode: 'ANY' }))
+  t.equal(unmoved.status, 200)
+  t.equal(textOf(unmoved.json), 'I would rather not.')
+  t.equal(unmoved.json.candidates[0].finishReason, 'STOP')
+  const id = unmoved.headers.get('x-request-id')
+  const findLine = () => readLog(gateway).find(line => line.event === 'upstream_anomaly' && line.request_id === id)
+  await waitUntil(() => findLine() !== undefined, 'the anomaly is logged')
+  t.match(findLine(), { anomaly: 'forced_tool_call_missing' })
 })
 
 t.test('content 31: the mode NONE removes the functions, tools of the provider stay', async t => {

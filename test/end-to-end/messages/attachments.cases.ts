@@ -1,5 +1,5 @@
 import t from 'tap'
-import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { get, lastUpstreamChat, upstreamChats } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { createPicture, listUploads } from '../../support/upstream.ts'
 import { ask, versions } from './support.ts'
@@ -38,6 +38,9 @@ t.test('a picture without a media type is uploaded, and one with a file id is at
   const { media_type: _type, ...source } = image().source
   t.equal((await ask(gateway, 'v1', [look, { type: 'image', source }])).status, 200)
   t.equal(listUploads(emulator).length, before + 1)
+  const { authorization = '' } = listUploads(emulator).at(-1)?.headers ?? {}
+  const file = await get(`${emulator.baseUrl}/files/${sentMessages()[0].attachments[0]}/content`, { authorization })
+  t.equal(file.headers.get('content-type'), 'image/png')
   const stored = { type: 'image', source: { type: 'file', file_id: 'f-1' } }
   t.equal((await ask(gateway, 'v1', [look, stored])).status, 200)
   t.strictSame(sentMessages()[0].attachments, ['f-1'])

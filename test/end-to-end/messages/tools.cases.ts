@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
+import { readLog } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived, listSentFunctions } from '../../support/upstream.ts'
 import { addUp, ask, largest, model, type StreamEvent, stream, type Version, versions } from './support.ts'
@@ -194,6 +196,10 @@ t.test('messages 31: any of several tools is refused on v1 and forced without a 
   const unmoved = await ask(gateway, 'v2', 'go', choice)
   t.equal(unmoved.status, 200)
   t.match(unmoved.json, { content: [{ type: 'text', text: 'I would rather not.' }], stop_reason: 'end_turn' })
+  const id = unmoved.headers.get('x-request-id')
+  const findLine = () => readLog(gateway).find(line => line.event === 'upstream_anomaly' && line.request_id === id)
+  await waitUntil(() => findLine() !== undefined, 'the anomaly is logged')
+  t.match(findLine(), { anomaly: 'forced_tool_call_missing' })
 })
 
 t.test('tool choices that no tool can satisfy are refused before the upstream is called', async t => {
