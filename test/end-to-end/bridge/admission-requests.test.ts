@@ -133,6 +133,15 @@ t.test('bridge 80: a tool of a namespace goes flat and comes back as it was', as
     { tool_calls: [{ function: { name: 'ns__fn' } }] },
     { role: 'tool', content: 'y' }
   ])
+  gateway.provider.requests.length = 0
+  const foreign = [
+    { ...item, namespace: 'other' },
+    { ...item, name: 'other' }
+  ]
+  for (const one of foreign) {
+    assertRefused(t, await respond({ tools, input: history.with(1, one) }), 'input[1].namespace', 'invalid_request')
+  }
+  assertRefused(t, await respond({ input: history }), 'input[1].namespace', 'invalid_request')
 })
 
 t.test('bridge 82: topK of the content protocol is refused', async t => {
@@ -179,6 +188,14 @@ t.test('responses 77: a developer item is a system message of the provider, and 
   ])
   gateway.provider.requests.length = 0
   assertRefused(t, await respond({ input: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }), 'input[0].role')
+})
+
+t.test('a Responses message without content is refused, and one with an empty text is not', async t => {
+  for (const content of [[], null, undefined]) {
+    const input = [{ role: 'user', content }]
+    assertRefused(t, await respond({ input }), 'input[0].content', 'invalid_request')
+  }
+  t.equal((await respond({ input: [{ role: 'user', content: '' }] })).status, 200)
 })
 
 t.test('an image needs its feature in every family', async t => {

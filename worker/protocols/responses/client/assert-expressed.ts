@@ -78,7 +78,20 @@ export function assertExpressed(
   refuseUnnamedTools(body.tools, 'tools')
   if (request.ignored.tool_choice !== undefined) throw unsupportedSemantic('tool_choice')
   if (!Array.isArray(body.input)) return
-  for (const [index, item] of body.input.entries()) if (isJsonObject(item)) assertItem(item, `input[${index}]`)
+  const declared = listNamespaces(request)
+  for (const [index, item] of body.input.entries())
+    if (isJsonObject(item)) assertItem(item, `input[${index}]`, declared)
+}
+
+/** The functions of each namespace. */
+function listNamespaces({ tools }: NormalizedRequest): ReadonlyMap<JsonValue, ReadonlySet<JsonValue | undefined>> {
+  const namespaces = new Map<JsonValue, Set<JsonValue | undefined>>()
+  for (const tool of tools) {
+    if (tool.type !== 'function' || tool.namespace === undefined) continue
+    const names = namespaces.get(tool.namespace) ?? new Set()
+    namespaces.set(tool.namespace, names.add(tool.name))
+  }
+  return namespaces
 }
 
 /** What `readResponsesRequest` forgives the clients of the native upstream. */
@@ -120,7 +133,7 @@ function refuseStrictTools(tools: JsonValue | undefined, path: string): void {
   }
 }
 
-function assertItem(item: JsonObject, path: string): void {
+function assertItem(item: JsonObject, path: string, declared: ReturnType<typeof listNamespaces>): void {
   const type = item.type ?? 'message'
   if (type === ADDITIONAL_TOOLS) {
     refuseStrictTools(item.tools, `${path}.tools`)
@@ -132,8 +145,15 @@ function assertItem(item: JsonObject, path: string): void {
   if (table === undefined) throw unsupportedSemantic(`${path}.type`)
   if (type === 'message' && !MESSAGE_ROLES.has(item.role)) throw unsupportedSemantic(`${path}.role`)
   refuseUnexpressed(item, table, { path })
+  const namespace = type === 'function_call' ? (item.namespace ?? undefined) : undefined
+  if (namespace !== undefined && declared.get(namespace)?.has(item.name) !== true) {
+    throw invalidRequest(`${path}.namespace`, `'${path}' calls a function that no namespace of 'tools' declares.`)
+  }
   if (type === 'function_call_output' && typeof item.call_id !== 'string') throw unsupportedSemantic(`${path}.call_id`)
-  if (type !== 'message' || !Array.isArray(item.content)) return
+  if (type !== 'message' || typeof item.content === 'string') return
+  if (!Array.isArray(item.content) || item.content.length === 0) {
+    throw invalidRequest(`${path}.content`, `'${path}.content' must be a string or hold at least one part.`)
+  }
   for (const [index, part] of item.content.entries())
     if (isJsonObject(part)) assertPart(part, `${path}.content[${index}]`)
 }
