@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap'
 import { get, type HttpResponse, post } from '../../support/client.ts'
 import { makeAlias } from '../../support/profiles.ts'
+import { assertSdkError } from '../../support/sdk-refusal.ts'
 import { askIn, type Family, families, readError, textIn } from '../system/support.ts'
 import { externalProfile, familyOfOperation, nativeProfile, operations, startAdmission } from './admission-support.ts'
 
@@ -73,6 +74,14 @@ t.test('completions 74: a removed alias is unknown for chats and for embeddings'
   t.equal((await askIn(before, 'completions', 'hi', { model: 'team/old' })).status, 200)
   assertUnknown(t, 'completions', await askIn(after, 'completions', 'hi', { model: 'team/old' }))
   assertUnknown(t, 'completions', await post(`${after.url}/v1/embeddings`, { model: 'team/old', input: 'hi' }))
+  for (const [path, more] of [
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+    ['/v2/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+    ['/v1/embeddings', { input: 'hi' }]
+  ] as const) {
+    const refused = { url: after.url + path, body: { model: 'team/old', ...more } }
+    await assertSdkError(t, refused, { status: 404, code: 'unknown_model_alias', param: 'model' })
+  }
   t.equal(after.calls(), 0)
 })
 

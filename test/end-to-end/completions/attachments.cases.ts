@@ -1,6 +1,7 @@
 import t from 'tap'
 import { lastUpstreamChat, post } from '../../support/client.ts'
 import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { assertRefusedUnsent } from '../../support/sdk-refusal.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2-Max'
@@ -16,8 +17,12 @@ function image(type = 'image/png'): object {
   return { type: 'image_url', image_url: { url: `data:${type};base64,${data}` } }
 }
 
+function bodyWith(...parts: object[]) {
+  return { model, messages: [{ role: 'user', content: [{ type: 'text', text: 'look' }, ...parts] }] }
+}
+
 function ask(url: string, ...parts: object[]) {
-  return post(url, { model, messages: [{ role: 'user', content: [{ type: 'text', text: 'look' }, ...parts] }] })
+  return post(url, bodyWith(...parts))
 }
 
 function uploads() {
@@ -28,18 +33,20 @@ t.test('completions 38: a data URL image is uploaded and attached on v1', async 
   const before = uploads().length
   t.equal((await ask(v1, image())).status, 200)
   t.equal(uploads().length, before + 1)
-  const [message] = lastUpstreamChat(emulator).body.messages
-  t.equal(message.content, 'look')
-  t.equal(message.attachments.length, 1)
-  t.match(message.attachments[0], /^[0-9a-f-]{36}$/)
+  t.match(uploads().at(-1)?.body, { purpose: 'general' })
+  const { messages } = lastUpstreamChat(emulator).body
+  t.match(messages, [{ role: 'user', content: 'look', attachments: [/^[0-9a-f-]{36}$/] }])
+  t.equal(messages[0].attachments.length, 1)
 })
 
 t.test('completions 39: a data URL image is uploaded and attached on v2', async t => {
+  const before = uploads().length
   t.equal((await ask(v2, image())).status, 200)
-  t.match(lastUpstreamChat(emulator).body.messages[0].content, [
-    { text: 'look' },
-    { files: [{ id: /^[0-9a-f-]{36}$/ }] }
-  ])
+  t.equal(uploads().length, before + 1)
+  t.match(uploads().at(-1), { path: '/api/v1/files', body: { purpose: 'general' } })
+  const [message] = lastUpstreamChat(emulator).body.messages
+  t.match(message.content, [{ text: 'look' }, { files: [{ id: /^[0-9a-f-]{36}$/ }] }])
+  t.equal(message.content.length, 2)
 })
 
 t.test('documents and audio are uploaded in the same way as images', async t => {
@@ -55,15 +62,16 @@ t.test('documents and audio are uploaded in the same way as images', async t => 
 })
 
 t.test('completions 40: an image type that the upstream does not support is refused', async t => {
-  for (const type of ['image/gif', 'image/webp']) {
-    const response = await ask(v1, image(type))
-    t.equal(response.status, 415)
-    t.match(response.json.error, { code: 'unsupported_media_type', param: 'attachments' })
+  for (const url of [v1, v2]) {
+    for (const type of ['image/gif', 'image/webp']) {
+      const refusal = { status: 415, code: 'unsupported_media_type', param: 'attachments' }
+      await assertRefusedUnsent(t, emulator, { url, body: bodyWith(image(type)) }, refusal)
+    }
   }
 })
 
 t.test('completions 41: an image on a private address is refused', async t => {
-  const urls = [
+  const addresses = [
     'http://127.0.0.1/x.png',
     'http://localhost/x.png',
     'http://10.0.0.1/x.png',
@@ -73,10 +81,12 @@ t.test('completions 41: an image on a private address is refused', async t => {
     'ftp://example.com/x.png',
     'file:///etc/passwd'
   ]
-  for (const url of urls) {
-    const response = await ask(v2, { type: 'image_url', image_url: { url } })
-    t.equal(response.status, 400, url)
-    t.match(response.json.error, { code: 'invalid_url', param: 'attachments' }, url)
+  for (const url of [v1, v2]) {
+    for (const address of addresses) {
+      const body = bodyWith({ type: 'image_url', image_url: { url: address } })
+      const refusal = { status: 400, code: 'invalid_url', param: 'attachments' }
+      await assertRefusedUnsent(t, emulator, { url, body }, refusal)
+    }
   }
 })
 

@@ -1,6 +1,8 @@
+import OpenAI from 'openai'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { assertRefusedUnsent, assertSdkError } from '../../support/sdk-refusal.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const { emulator, gateway } = await startSharedGateway()
@@ -25,6 +27,13 @@ t.test('completions 77: embeddings are returned as base64 and as numbers (E4)', 
       t.strictSame(floats, numbers.json.data[index].embedding.map(Math.fround))
       t.equal(item.index, index)
     }
+    const client = new OpenAI({ baseURL: gateway.url + prefix, apiKey: 'unused', maxRetries: 0 })
+    const byDefault = await client.embeddings.create(body)
+    t.strictSame(
+      byDefault.data.map(({ embedding }) => embedding),
+      numbers.json.data.map(({ embedding }: { embedding: number[] }) => embedding.map(Math.fround))
+    )
+    t.equal(byDefault.model, 'Embeddings')
   }
 })
 
@@ -66,7 +75,6 @@ t.test('token ids of a model with a known tokenizer are decoded with it', async 
 })
 
 t.test('decision 46; completions 78: embedding inputs of the wrong form are refused with a code', async t => {
-  const before = emulator.requests.filter(({ path }) => path === '/api/v1/embeddings').length
   const inputs = [
     [],
     '',
@@ -81,16 +89,13 @@ t.test('decision 46; completions 78: embedding inputs of the wrong form are refu
     Array.from({ length: 2049 }, () => 'a')
   ]
   for (const input of inputs) {
-    const response = await post(url, { input, model: 'Embeddings' })
-    t.equal(response.status, 400)
-    t.match(response.json.error, { param: 'input', type: 'invalid_request_error', code: 'invalid_request' })
+    const refusal = { status: 400, code: 'invalid_request', param: 'input' }
+    await assertRefusedUnsent(t, emulator, { url, body: { input, model: 'Embeddings' } }, refusal)
   }
   for (const model of [' ', 5]) {
-    const response = await post(url, { input: 'a', model })
-    t.equal(response.status, 400)
-    t.match(response.json.error, { param: 'model', code: 'invalid_request' })
+    const refusal = { status: 400, code: 'invalid_request', param: 'model' }
+    await assertRefusedUnsent(t, emulator, { url, body: { input: 'a', model } }, refusal)
   }
-  t.equal(emulator.requests.filter(({ path }) => path === '/api/v1/embeddings').length, before)
 })
 
 t.test('completions 79: embedding options without effect are not sent', async t => {
@@ -114,9 +119,8 @@ t.test('completions 80: models are listed from one discovery and an unknown one 
   t.ok(emulator.requests.filter(({ path }) => path === '/api/v1/models').length <= 1)
   t.equal((await get(`${gateway.url}/v1/models/GigaChat-2-Max`)).json.id, 'GigaChat-2-Max')
   for (const id of ['NOPE', 'team/large', 'team%2Flarge']) {
-    const unknown = await get(`${gateway.url}/models/${id}`)
-    t.equal(unknown.status, 404, id)
-    t.match(unknown.json.error, { type: 'not_found_error', param: 'model', code: 'model_not_found' }, id)
+    const refusal = { status: 404, type: 'not_found_error', param: 'model', code: 'model_not_found' }
+    await assertSdkError(t, { url: `${gateway.url}/models/${id}` }, refusal)
   }
 })
 
@@ -130,6 +134,11 @@ t.test('completions 81: model info is served in both shapes', async t => {
       litellm_params: { model: 'GigaChat-2' },
       model_info: { id: 'GigaChat-2' }
     })
-    t.equal((await get(`${gateway.url}${prefix}/model/info?model=nope`)).status, 404)
+    t.strictSame(
+      list.json.data.map((one: { model_name: string }) => one.model_name),
+      (await get(`${gateway.url}${prefix}/models`)).json.data.map((one: { id: string }) => one.id)
+    )
+    const refusal = { status: 404, type: 'not_found_error', param: 'model', code: 'model_not_found' }
+    await assertSdkError(t, { url: `${gateway.url}${prefix}/model/info?model=nope` }, refusal)
   }
 })

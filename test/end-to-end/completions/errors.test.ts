@@ -1,8 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import OpenAI from 'openai'
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'
+import { catchError } from '../../support/errors.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
+import { assertSdkError, catchSdkError } from '../../support/sdk-refusal.ts'
 
 const model = 'GigaChat-2'
 const emulator = await startEmulator(t)
@@ -17,8 +20,12 @@ const gateway = await startGateway(t, {
 const v1 = `${gateway.url}/v1/chat/completions`
 const v2 = `${gateway.url}/v2/chat/completions`
 
+function bodyOf(content: string, more: object = {}) {
+  return { model, messages: [{ role: 'user', content }], ...more }
+}
+
 function ask(url: string, content: string, more: object = {}, headers: Record<string, string> = {}) {
-  return post(url, { model, messages: [{ role: 'user', content }], ...more }, headers)
+  return post(url, bodyOf(content, more), headers)
 }
 
 t.test('completions 67: an upstream refusal before the first byte is an HTTP error', async t => {
@@ -29,6 +36,9 @@ t.test('completions 67: an upstream refusal before the first byte is an HTTP err
     t.equal(response.headers.get('retry-after'), '7')
     t.match(response.json.error, { type: 'rate_limit_error', code: null })
     t.equal(upstreamChats(emulator).length, before + 1)
+    const error = await catchSdkError({ url, body: bodyOf('[[error:429 retry=7]]', { stream: true }) })
+    t.match(error, { status: 429, type: 'rate_limit_error', code: null })
+    t.equal(error instanceof OpenAI.RateLimitError && error.headers.get('retry-after'), '7')
   }
 })
 
@@ -47,6 +57,17 @@ t.test(
         const frames = readFrames(response.text)
         t.equal(frames.at(-1), '[DONE]', directive)
         t.match(frames.at(-2).error, { type: String, code, param: null }, directive)
+        t.ok(
+          frames.slice(0, -2).some(frame => frame.choices[0]?.delta.content),
+          'a delta came before'
+        )
+        const client = new OpenAI({ baseURL: url.replace('/chat/completions', ''), apiKey: 'unused', maxRetries: 0 })
+        const error = await catchError(async () => {
+          const body = bodyOf(`${directive}[[chunks:one|two|three]]`) as OpenAI.ChatCompletionCreateParamsNonStreaming
+          for await (const _ of await client.chat.completions.create({ ...body, stream: true }));
+        })
+        t.ok(error instanceof OpenAI.APIError, `${directive}: the SDK throws`)
+        t.match(error, { code })
         t.notMatch(response.text, /127\.0\.0\.1|api\/v[12]/, directive)
       }
     }
@@ -67,18 +88,24 @@ t.test('completions 69: upstream statuses are mapped to errors in the family’s
   ] as const
   for (const url of [v1, v2]) {
     for (const [upstream, status, type, code, attempts] of rows) {
+      // A refused token was discarded: only a held one is renewed within a call.
+      t.equal((await ask(url, 'hi')).status, 200)
       const before = upstreamChats(emulator).length
-      const response = await ask(url, `[[error:${upstream} message=told by the upstream]]`)
+      const renewalsBefore = emulator.stats.oauthCalls
+      const prompt = `[[error:${upstream} message=told at https://up.test/api with Bearer abc.def]]`
+      const response = await ask(url, prompt)
       t.equal(response.status, status, String(upstream))
       t.strictSame(Object.keys(response.json), ['error'])
       t.match(response.json.error, { type, code, message: String })
       t.equal(upstreamChats(emulator).length - before, attempts, `${upstream}: attempts`)
-      t.notMatch(response.text, /127\.0\.0\.1|api\/v[12]|bearer/i)
+      t.equal(emulator.stats.oauthCalls - renewalsBefore, upstream === 401 ? 1 : 0, `${upstream}: renewals`)
+      t.notMatch(response.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
+      await assertSdkError(t, { url, body: bodyOf(prompt) }, { status, type, code, param: null })
     }
   }
-  const unknown = await post(v1, { model: 'NoSuchModel', messages: [{ role: 'user', content: 'x' }] })
-  t.equal(unknown.status, 404)
-  t.match(unknown.json.error, { type: 'not_found_error', code: 'model_not_found', param: 'model' })
+  const unknown = { url: v1, body: { ...bodyOf('x'), model: 'NoSuchModel' } }
+  const refusal = { status: 404, type: 'not_found_error', code: 'model_not_found', param: 'model' }
+  await assertSdkError(t, unknown, refusal)
 })
 
 t.test(
@@ -89,11 +116,17 @@ t.test(
       [503, '3'],
       [504, null]
     ] as const) {
-      const response = await ask(v1, retry === null ? `[[error:${upstream}]]` : `[[error:${upstream} retry=${retry}]]`)
-      t.equal(response.status, upstream)
-      t.match(response.json.error, { type: 'server_error', code: 'provider_failure' })
-      t.equal(response.headers.get('retry-after'), retry)
-      t.notMatch(response.text, /html/i)
+      for (const url of [v1, v2]) {
+        const prompt = retry === null ? `[[error:${upstream}]]` : `[[error:${upstream} retry=${retry}]]`
+        for (const stream of [false, true]) {
+          const response = await ask(url, prompt, { stream })
+          t.equal(response.headers.get('retry-after'), retry)
+          t.notMatch(response.text, /html/i)
+          const refused = { url, body: bodyOf(prompt, { stream }) }
+          const refusal = { status: upstream, type: 'server_error', code: 'provider_failure', param: null }
+          await assertSdkError(t, refused, refusal)
+        }
+      }
     }
     const closed = createServer().listen(0, '127.0.0.1')
     await new Promise(resolve => closed.once('listening', resolve))
@@ -102,18 +135,21 @@ t.test(
     const other = await startGateway(t, {
       env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
     })
-    const response = await ask(`${other.url}/v1/chat/completions`, 'hi')
-    t.equal(response.status, 502)
-    t.match(response.json.error, { type: 'server_error', code: 'provider_failure' })
+    for (const version of ['v1', 'v2']) {
+      const refused = { url: `${other.url}/${version}/chat/completions`, body: bodyOf('hi') }
+      const refusal = { status: 502, type: 'server_error', code: 'provider_failure', param: null }
+      await assertSdkError(t, refused, refusal)
+    }
   }
 )
 
 t.test('completions 71: an upstream that sends nothing is reported as a timeout (H5)', async t => {
-  for (const stream of [false, true]) {
-    const response = await ask(v1, '[[hang]]', { stream })
-    t.equal(response.status, 504)
-    t.match(response.json.error, { type: 'server_error', code: 'provider_timeout' })
-  }
+  const refusal = { status: 504, type: 'server_error', code: 'provider_timeout', param: null }
+  await Promise.all(
+    [v1, v2].flatMap(url =>
+      [false, true].map(stream => assertSdkError(t, { url, body: bodyOf('[[hang]]', { stream }) }, refusal))
+    )
+  )
 })
 
 t.test('completions 72: a client disconnect aborts the upstream request and frees its slot (H1, H2, H3)', async t => {
@@ -156,6 +192,8 @@ t.test('completions 75: a missing or wrong gateway key is an authentication erro
     t.equal(response.status, 401)
     t.match(response.json.error, { type: 'authentication_error', code: 'invalid_api_key', param: null })
   }
+  const refusal = { status: 401, type: 'authentication_error', code: 'invalid_api_key', param: null }
+  await assertSdkError(t, { url, body: bodyOf('hi') }, refusal)
   for (const headers of [{ authorization: 'bearer k1' }, { 'x-api-key': 'k1' }, { 'x-goog-api-key': 'k1' }]) {
     t.equal((await ask(url, 'hi', {}, headers)).status, 200)
   }

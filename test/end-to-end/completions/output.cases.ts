@@ -1,4 +1,7 @@
+import OpenAI from 'openai'
+import { zodResponseFormat } from 'openai/helpers/zod'
 import t from 'tap'
+import { z } from 'zod'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
 import { listNullMembers } from '../../support/null-members.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
@@ -14,6 +17,13 @@ function ask(url: string, content: string, more: object = {}) {
 
 async function stream(url: string, content: string, more: object = {}) {
   return readFrames((await ask(url, content, { stream: true, ...more })).text)
+}
+
+/** What the SDK's helper accumulates from the stream of the same request. */
+function accumulate(version: 'v1' | 'v2', content: string, more: object = {}) {
+  const client = new OpenAI({ baseURL: `${gateway.url}/${version}`, apiKey: 'unused', maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content }]
+  return client.chat.completions.stream({ model, messages, ...more }).finalChatCompletion()
 }
 
 function contentOf(frames: Array<{ choices?: Array<{ delta: { content?: string } }> }>): string {
@@ -66,7 +76,8 @@ t.test('completions 61: cached tokens are never null (D3)', async t => {
   for (const [url, directive, expected] of [
     [v1, '[[usage:10,5,2]]', 2],
     [v2, '[[usage:10,5,4]]', 4],
-    [v1, '[[usage:10,5]]', 0]
+    [v1, '[[usage:10,5]]', 0],
+    [v2, '[[usage:10,5]]', 0]
   ] as const) {
     const { usage } = (await ask(url, directive)).json
     t.equal(usage.prompt_tokens_details.cached_tokens, expected)
@@ -76,6 +87,7 @@ t.test('completions 61: cached tokens are never null (D3)', async t => {
 
 t.test('completions 62: a v1 stream has one role, one finish and an end mark (A8, A9)', async t => {
   const frames = await stream(v1, '[[chunks:Hel|lo|]]')
+  t.equal(lastUpstreamChat(emulator).body.stream, true)
   t.equal(frames.at(-1), '[DONE]')
   t.equal(frames[0].choices[0].delta.role, 'assistant')
   t.equal(frames.filter(frame => frame.choices?.[0]?.delta.role !== undefined).length, 1)
@@ -90,6 +102,8 @@ t.test('completions 62: a v1 stream has one role, one finish and an end mark (A8
     t.equal(frame.id, last.id)
     t.equal(frame.created, last.created)
   }
+  const final = await accumulate('v1', '[[chunks:Hel|lo|]]')
+  t.match(final.choices, [{ message: { content: 'Hello' }, finish_reason: 'stop' }])
 })
 
 t.test('decision 40: the only null members are those that the SDK’s types require', async t => {
@@ -135,11 +149,13 @@ t.test(
 )
 
 t.test('completions 63: usage is sent in a separate chunk when requested (D1)', async t => {
-  const frames = await stream(v1, 'hi', { stream_options: { include_usage: true } })
-  t.notOk('stream_options' in lastUpstreamChat(emulator).body)
-  t.strictSame(frames.at(-2).choices, [])
-  t.type(frames.at(-2).usage.total_tokens, 'number')
-  for (const frame of frames.slice(0, -2)) t.equal(frame.usage, null)
+  for (const url of [v1, v2]) {
+    const frames = await stream(url, 'hi', { stream_options: { include_usage: true } })
+    t.notOk('stream_options' in lastUpstreamChat(emulator).body)
+    t.strictSame(frames.at(-2).choices, [])
+    t.type(frames.at(-2).usage.total_tokens, 'number')
+    for (const frame of frames.slice(0, -2)) t.equal(frame.usage, null)
+  }
 })
 
 t.test('completions 64: a v2 stream delivers a call as tool_calls (B5)', async t => {
@@ -157,22 +173,44 @@ t.test('completions 64: a v2 stream delivers a call as tool_calls (B5)', async t
       t.strictSame(JSON.parse(calls.map(call => call.function.arguments ?? '').join('')), { a: 1 })
       t.notOk(frames.some(frame => frame.choices?.[0]?.delta.function_call !== undefined))
       t.equal(frames.findLast(frame => frame.choices?.[0]?.finish_reason)?.choices[0].finish_reason, 'tool_calls')
+      const final = await accumulate(url === v1 ? 'v1' : 'v2', directive, { tools })
+      t.match(final.choices, [
+        { message: { tool_calls: [{ function: { name: 'f', arguments: '{"a":1}' } }] }, finish_reason: 'tool_calls' }
+      ])
     }
   }
 })
 
 t.test('completions 65: a structured stream is the JSON text', async t => {
   const schema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] }
-  for (const url of [v1, v2]) {
-    const response_format = { type: 'json_schema', json_schema: { name: 'out', schema, strict: true } }
-    const frames = await stream(url, 'hi', { response_format })
-    const { body } = lastUpstreamChat(emulator)
-    t.strictSame((body.response_format ?? body.model_options.response_format).schema, schema)
-    t.type(JSON.parse(contentOf(frames)).ok, 'boolean')
-    for (const frame of frames.slice(0, -1)) {
-      t.notOk('tool_calls' in (frame.choices[0]?.delta ?? {}))
-      t.notOk('function_call' in (frame.choices[0]?.delta ?? {}))
+  const response_format = { type: 'json_schema', json_schema: { name: 'out', schema, strict: true } }
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const Answer = z.object({ name: z.string(), tags: z.array(z.string()) })
+  for (const version of ['v1', 'v2'] as const) {
+    const url = version === 'v1' ? v1 : v2
+    for (const more of version === 'v1' ? [{}] : [{}, { tools }]) {
+      const frames = await stream(url, '[[text:{"ok":true}]][[len:5]]', { response_format, ...more })
+      const { body } = lastUpstreamChat(emulator)
+      t.equal(body.stream, true)
+      t.strictSame(body.response_format ?? body.model_options.response_format, {
+        type: 'json_schema',
+        schema,
+        strict: true
+      })
+      for (const name of ['functions', 'function_call', 'tool_config']) t.notOk(name in body, name)
+      t.equal('tools' in body, 'tools' in more)
+      t.ok(frames.filter(frame => frame.choices?.[0]?.delta.content).length > 1, 'the text comes in several deltas')
+      t.strictSame(JSON.parse(contentOf(frames)), { ok: true })
+      t.equal(frames.findLast(frame => frame.choices?.[0]?.finish_reason)?.choices[0].finish_reason, 'stop')
+      for (const frame of frames.slice(0, -1)) {
+        t.notOk('tool_calls' in (frame.choices[0]?.delta ?? {}))
+        t.notOk('function_call' in (frame.choices[0]?.delta ?? {}))
+      }
     }
+    const plain = await accumulate(version, 'hi', { response_format })
+    t.type(JSON.parse(plain.choices[0]?.message.content ?? '').ok, 'boolean')
+    const own = await accumulate(version, 'hi', { response_format: zodResponseFormat(Answer, 'answer') })
+    t.ok(Answer.safeParse(own.choices[0]?.message.parsed).success)
   }
 })
 

@@ -1,7 +1,10 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
+import { get, lastUpstreamChat, post } from '../../support/client.ts'
 import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { assertRefusedUnsent, assertSdkError } from '../../support/sdk-refusal.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2'
@@ -28,6 +31,7 @@ t.test('completions 2: a v2 chat reaches the v2 path with content as parts', asy
   t.equal(response.status, 200)
   t.equal(response.json.object, 'chat.completion')
   t.equal(response.json.choices.length, 1)
+  t.equal(response.json.id, `chatcmpl-${response.headers.get('x-request-id')}`)
   const upstream = lastUpstreamChat(emulator)
   t.equal(upstream.path, '/api/v2/chat/completions')
   t.strictSame(upstream.body, { model, messages: parts })
@@ -46,65 +50,73 @@ t.test('completions 5: of two version segments the first one decides', async t =
 })
 
 t.test('completions 6, 7: a body that is not a JSON object is refused before the upstream is called', async t => {
-  const before = upstreamChats(emulator).length
-  for (const body of ['{bad', '', ' ', '[1]', '"x"', 'null']) {
-    const response = await post(v1, body)
-    t.equal(response.status, 400, body)
-    t.equal(response.json.error.code, 'invalid_json', body)
-    t.equal(response.json.error.type, 'invalid_request_error')
-    t.strictSame(Object.keys(response.json), ['error'])
+  for (const url of [v1, v2]) {
+    for (const body of ['{bad', '', ' ', '[1]', '"x"', 'null']) {
+      t.strictSame(Object.keys((await post(url, body)).json), ['error'], body)
+      await assertRefusedUnsent(t, emulator, { url, body }, { status: 400, code: 'invalid_json', param: null })
+    }
   }
-  t.equal(upstreamChats(emulator).length, before)
 })
 
+/** The response to a request whose body never ends, so that the client does not run into a closed connection. */
+async function postUnended(url: string, headers: Record<string, string>, pieces: Iterable<Buffer> = []) {
+  const sent = request(url, { method: 'POST', headers })
+  const responded = once(sent, 'response') as Promise<[IncomingMessage]>
+  sent.flushHeaders()
+  for (const piece of pieces) if (!sent.write(piece)) await Promise.race([once(sent, 'drain'), responded])
+  const [response] = await responded
+  let text = ''
+  for await (const piece of response.setEncoding('utf8')) text += piece
+  sent.destroy()
+  return { status: response.statusCode, headers: new Headers(response.headers as Record<string, string>), text }
+}
+
 t.test(
-  'completions 8: a body over the limit is refused, with and without a content-length and when it is compressed',
+  'completions 8: a body of 10 MiB and a byte is refused, whether its length is sent, found or inflated',
   async t => {
-    const text = JSON.stringify({ model, messages: [{ role: 'user', content: 'x'.repeat(10_485_760) }] })
-    const chunked = new ReadableStream({
-      start(controller) {
-        for (let at = 0; at < text.length; at += 262_144) controller.enqueue(Buffer.from(text.slice(at, at + 262_144)))
-        controller.close()
-      }
-    })
-    const responses = [
-      await post(v1, text).catch(() => undefined),
-      await post(v1, chunked).catch(() => undefined),
-      await post(v1, gzipSync(text), { 'content-encoding': 'gzip' })
-    ]
-    for (const response of responses) {
-      // A client that is still sending when the connection is closed may see a reset instead of the response.
-      if (response === undefined) continue
-      t.equal(response.status, 413)
-      t.equal(response.json.error.code, 'request_entity_too_large')
-      t.ok(response.headers.get('x-request-id'))
+    const length = 10_485_760 + 1
+    const piece = Buffer.alloc(65_536, ' ')
+    const pieces = [...Array.from({ length: 160 }, () => piece), Buffer.from(' ')]
+    for (const { status, headers, text } of [
+      await postUnended(v1, { 'content-length': String(length) }),
+      await postUnended(v1, { 'transfer-encoding': 'chunked' }, pieces),
+      await post(v1, gzipSync(Buffer.alloc(length, ' ')), { 'content-encoding': 'gzip' })
+    ]) {
+      t.equal(status, 413)
+      t.match(JSON.parse(text), {
+        error: { code: 'request_entity_too_large', type: 'invalid_request_error', param: null }
+      })
+      t.match(headers.get('x-request-id'), /^[0-9a-f-]{36}$/)
     }
-    t.equal(responses[2]?.status, 413)
   }
 )
 
 t.test('completions 9: without any model the request is refused before the upstream is called', async t => {
-  const before = upstreamChats(emulator).length
-  const response = await post(v1, { messages })
-  t.equal(response.status, 400)
-  t.match(response.json.error, { code: 'model_required', param: 'model', type: 'invalid_request_error' })
-  t.equal(upstreamChats(emulator).length, before)
+  for (const url of [v1, v2]) {
+    for (const more of [{}, { model: null }, { model: ' ' }]) {
+      const refusal = { status: 400, code: 'model_required', param: 'model' }
+      await assertRefusedUnsent(t, emulator, { url, body: { messages, ...more } }, refusal)
+    }
+  }
 })
 
 t.test('completions 13: missing or wrongly typed messages are refused', async t => {
-  for (const body of [{ model }, { model, messages: 'hi' }, { model, messages: [] }]) {
-    const response = await post(v1, body)
-    t.equal(response.status, 400)
-    t.match(response.json.error, { code: 'invalid_request', param: 'messages' })
+  for (const url of [v1, v2]) {
+    for (const [body, param] of [
+      [{ model }, 'messages'],
+      [{ model, messages: 'hi' }, 'messages'],
+      [{ model, messages: [] }, 'messages'],
+      [{ model, messages: [{ content: 'x' }] }, 'messages[0].role']
+    ] as const) {
+      await assertRefusedUnsent(t, emulator, { url, body }, { status: 400, code: 'invalid_request', param })
+    }
   }
-  const response = await post(v1, { model, messages: [{ content: 'x' }] })
-  t.match(response.json.error, { code: 'invalid_request', param: /^messages\[0\]/ })
 })
 
 t.test('completions 14: a temperature of zero becomes a top_p of zero', async t => {
-  await post(v1, { model, messages, temperature: 0, top_p: 0.5 })
+  t.equal((await post(v1, { model, messages, temperature: 0, top_p: 0.5 })).status, 200)
   t.strictSame(lastUpstreamChat(emulator).body, { model, messages, top_p: 0 })
-  await post(v2, { model, messages, temperature: 0, top_p: 0.5 })
+  t.equal((await post(v2, { model, messages, temperature: 0, top_p: 0.5 })).status, 200)
   t.strictSame(lastUpstreamChat(emulator).body, { model, messages: parts, model_options: { top_p: 0 } })
 })
 
@@ -116,18 +128,23 @@ t.test('completions 15: a negative temperature is dropped', async t => {
 })
 
 t.test('completions 16: a temperature that is not a number is refused', async t => {
-  const response = await post(v1, { model, messages, temperature: 'hot' })
-  t.equal(response.status, 400)
-  t.match(response.json.error, { code: 'invalid_request', param: 'temperature' })
+  for (const url of [v1, v2]) {
+    const body = { model, messages, temperature: 'hot' }
+    const refusal = { status: 400, code: 'invalid_request', param: 'temperature' }
+    await assertRefusedUnsent(t, emulator, { url, body }, refusal)
+  }
 })
 
 t.test('completions 17, 18: the older token limit has priority over the newer one', async t => {
-  await post(v1, { model, messages, max_completion_tokens: 9 })
-  t.equal(lastUpstreamChat(emulator).body.max_tokens, 9)
-  await post(v2, { model, messages, max_completion_tokens: 9 })
-  t.strictSame(lastUpstreamChat(emulator).body.model_options, { max_tokens: 9 })
-  await post(v1, { model, messages, max_tokens: 7, max_completion_tokens: 9 })
-  t.equal(lastUpstreamChat(emulator).body.max_tokens, 7)
+  for (const [more, expected] of [
+    [{ max_completion_tokens: 9 }, 9],
+    [{ max_tokens: 7, max_completion_tokens: 9 }, 7]
+  ] as const) {
+    t.equal((await post(v1, { model, messages, ...more })).status, 200)
+    t.strictSame(lastUpstreamChat(emulator).body, { model, messages, max_tokens: expected })
+    t.equal((await post(v2, { model, messages, ...more })).status, 200)
+    t.strictSame(lastUpstreamChat(emulator).body.model_options, { max_tokens: expected })
+  }
 })
 
 t.test('completions 19, 20: known parameters without effect are accepted and not sent', async t => {
@@ -178,25 +195,27 @@ t.test(
 )
 
 t.test('completions 23: an extra_body that is not an object is refused', async t => {
-  for (const extra_body of ['x', [], 1]) {
-    const response = await post(v1, { model, messages, extra_body })
-    t.equal(response.status, 400)
-    t.match(response.json.error, { code: 'unsupported_parameter', param: 'extra_body' })
+  for (const url of [v1, v2]) {
+    for (const extra_body of ['x', [], 1]) {
+      const refusal = { status: 400, code: 'unsupported_parameter', param: 'extra_body' }
+      await assertRefusedUnsent(t, emulator, { url, body: { model, messages, extra_body } }, refusal)
+    }
   }
 })
 
 t.test('completions 24, 25: vendor fields are sent at their places in a v2 body', async t => {
-  await post(v2, { model, messages, profanity_check: false })
+  t.equal((await post(v2, { model, messages, profanity_check: false })).status, 200)
   t.strictSame(lastUpstreamChat(emulator).body, { model, messages: parts, disable_filter: true })
-  await post(v2, { model, messages, extra_body: { model_options: { preset: 'p' } }, max_tokens: 5 })
+  const extra_body = { model_options: { preset: 'p' } }
+  t.equal((await post(v2, { model, messages, extra_body, max_tokens: 5 })).status, 200)
   t.strictSame(lastUpstreamChat(emulator).body.model_options, { preset: 'p', max_tokens: 5 })
 })
 
 t.test('completions 26: a reasoning effort is forwarded as given', async t => {
   for (const effort of ['low', 'xhigh']) {
-    await post(v1, { model, messages, reasoning_effort: effort })
+    t.equal((await post(v1, { model, messages, reasoning_effort: effort })).status, 200)
     t.equal(lastUpstreamChat(emulator).body.reasoning_effort, effort)
-    await post(v2, { model, messages, reasoning_effort: effort })
+    t.equal((await post(v2, { model, messages, reasoning_effort: effort })).status, 200)
     t.strictSame(lastUpstreamChat(emulator).body.model_options, { reasoning: { effort } })
   }
 })
@@ -215,36 +234,64 @@ t.test('completions 27: the effort none removes reasoning everywhere', async t =
 t.test(
   'completions 29, 30, 31: system messages are merged into one, and adjacent messages of one role are joined',
   async t => {
-    await post(v1, {
-      model,
-      messages: [
-        { role: 'developer', content: 'one' },
-        { role: 'system', content: 'two' },
-        { role: 'user', content: 'a' }
+    const cases = [
+      [
+        [
+          ['developer', 'one'],
+          ['system', 'two'],
+          ['user', 'a']
+        ],
+        [
+          ['system', 'one\n\ntwo'],
+          ['user', 'a']
+        ]
+      ],
+      [
+        [
+          ['system', 'first'],
+          ['user', 'a'],
+          ['assistant', 'b'],
+          ['system', 'late']
+        ],
+        [
+          ['system', 'first'],
+          ['user', 'a'],
+          ['assistant', 'b'],
+          ['user', 'late']
+        ]
+      ],
+      [
+        [
+          ['system', 'first'],
+          ['user', 'a'],
+          ['system', 'late']
+        ],
+        [
+          ['system', 'first'],
+          ['user', 'a\nlate']
+        ]
+      ],
+      [
+        [
+          ['user', 'a'],
+          ['user', 'b']
+        ],
+        [['user', 'a\nb']]
       ]
-    })
-    t.strictSame(lastUpstreamChat(emulator).body.messages, [
-      { role: 'system', content: 'one\n\ntwo' },
-      { role: 'user', content: 'a' }
-    ])
-    await post(v1, {
-      model,
-      messages: [
-        { role: 'system', content: 'first' },
-        { role: 'user', content: 'a' },
-        { role: 'assistant', content: 'b' },
-        { role: 'system', content: 'late' }
-      ]
-    })
-    t.strictSame(lastUpstreamChat(emulator).body.messages.at(-1), { role: 'user', content: 'late' })
-    await post(v1, {
-      model,
-      messages: [
-        { role: 'user', content: 'a' },
-        { role: 'user', content: 'b' }
-      ]
-    })
-    t.strictSame(lastUpstreamChat(emulator).body.messages, [{ role: 'user', content: 'a\nb' }])
+    ] as const
+    for (const [given, expected] of cases) {
+      const body = { model, messages: given.map(([role, content]) => ({ role, content })) }
+      t.equal((await post(v1, body)).status, 200)
+      t.strictSame(
+        lastUpstreamChat(emulator).body.messages,
+        expected.map(([role, content]) => ({ role, content }))
+      )
+      t.equal((await post(v2, body)).status, 200)
+      t.strictSame(
+        lastUpstreamChat(emulator).body.messages,
+        expected.map(([role, text]) => ({ role, content: [{ text }] }))
+      )
+    }
   }
 )
 
@@ -317,10 +364,12 @@ t.test(
     const other = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_PASS_MODEL: 'false', UPSTREAM_MODEL: 'GigaChat-2-Pro' }
     })
-    const response = await post(`${other.url}/v1/chat/completions`, { model: 'gpt-x', messages })
-    t.equal(response.status, 200)
-    t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
-    t.equal(response.json.model, 'gpt-x')
+    for (const version of ['v1', 'v2']) {
+      const response = await post(`${other.url}/${version}/chat/completions`, { model: 'gpt-x', messages })
+      t.equal(response.status, 200)
+      t.equal(lastUpstreamChat(emulator).body.model, 'GigaChat-2-Pro')
+      t.equal(response.json.model, 'gpt-x')
+    }
   }
 )
 
@@ -329,9 +378,12 @@ t.test('completions 82: wrong methods and unknown routes are errors in the famil
   t.equal(wrongMethod.status, 405)
   t.match(wrongMethod.headers.get('allow'), /POST/)
   t.equal(wrongMethod.json.error.code, 'method_not_allowed')
+  await assertSdkError(t, { url: v1 }, { status: 405, code: 'method_not_allowed', param: null })
   for (const path of ['/v1/completions', '/v1/files', '/v1/batches', '/v1/nope']) {
     const response = await post(gateway.url + path, {})
     t.equal(response.status, 404, path)
     t.match(response.json, { error: { type: 'invalid_request_error', code: 'unknown_url', param: null } }, path)
+    const refused = { url: gateway.url + path, body: {} }
+    await assertRefusedUnsent(t, emulator, refused, { status: 404, code: 'unknown_url', param: null })
   }
 })

@@ -1,6 +1,8 @@
+import OpenAI from 'openai'
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
-import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'
+import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
+import { assertRefusedUnsent } from '../../support/sdk-refusal.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 
 const model = 'GigaChat-2'
@@ -101,14 +103,12 @@ t.test('completions 34, 35: tool results become objects', async t => {
 
 t.test('completions 36: a tool result is sent with the name and state of its call on v2', async t => {
   const call = { id: 'call_abc', type: 'function', function: { name: 'f', arguments: '{}' } }
-  await post(v2, {
-    model,
-    messages: [
-      { role: 'user', content: 'go' },
-      { role: 'assistant', content: null, tool_calls: [call] },
-      { role: 'tool', tool_call_id: 'call_abc', content: '{}' }
-    ]
-  })
+  const history = [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_abc', content: '{}' }
+  ]
+  t.equal((await post(v2, { model, messages: history })).status, 200)
   const result = lastUpstreamChat(emulator).body.messages.at(-1)
   t.equal(result.tools_state_id, 'abc')
   t.equal(result.content[0].function_result.name, 'f')
@@ -116,15 +116,17 @@ t.test('completions 36: a tool result is sent with the name and state of its cal
 
 t.test('completions 37: call arguments that are not JSON are refused', async t => {
   const call = { id: 'call_abc', type: 'function', function: { name: 'f', arguments: 'not json' } }
-  const response = await post(v1, {
+  const body = {
     model,
     messages: [
       { role: 'user', content: 'go' },
       { role: 'assistant', content: null, tool_calls: [call] }
     ]
-  })
-  t.equal(response.status, 400)
-  t.match(response.json.error, { code: 'invalid_request', param: 'messages[1].tool_calls[0].function.arguments' })
+  }
+  const param = 'messages[1].tool_calls[0].function.arguments'
+  for (const url of [v1, v2]) {
+    await assertRefusedUnsent(t, emulator, { url, body }, { status: 400, code: 'invalid_request', param })
+  }
 })
 
 t.test(
@@ -176,7 +178,7 @@ t.test('completions 46, 47: schemas reach the upstream exactly as the client sen
 
 t.test('completions 48: a forced function uses the mode forced', async t => {
   const tool_choice = { type: 'function', function: { name: 'f' } }
-  await post(v2, { model, messages, tools: [tool('f'), tool('g')], tool_choice })
+  t.equal((await post(v2, { model, messages, tools: [tool('f'), tool('g')], tool_choice })).status, 200)
   t.strictSame(lastUpstreamChat(emulator).body.tool_config, { mode: 'forced', function_name: 'f' })
   await post(v1, { model, messages, tools: [tool('f'), tool('g')], tool_choice })
   t.strictSame(lastUpstreamChat(emulator).body.function_call, { name: 'f' })
@@ -212,9 +214,9 @@ t.test('completions 50: the tool choice none removes the tools', async t => {
 t.test(
   'completions 51: a required tool is forced when the contract can express it and refused otherwise (B6)',
   async t => {
-    await post(v1, { model, messages, tools: [tool('f')], tool_choice: 'required' })
+    t.equal((await post(v1, { model, messages, tools: [tool('f')], tool_choice: 'required' })).status, 200)
     t.strictSame(lastUpstreamChat(emulator).body.function_call, { name: 'f' })
-    await post(v2, { model, messages, tools: [tool('f')], tool_choice: 'required' })
+    t.equal((await post(v2, { model, messages, tools: [tool('f')], tool_choice: 'required' })).status, 200)
     t.strictSame(lastUpstreamChat(emulator).body.tool_config, { mode: 'forced', function_name: 'f' })
     const several = [tool('f'), tool('g')]
     const passedOn = await post(v2, {
@@ -226,11 +228,9 @@ t.test(
     t.strictSame(lastUpstreamChat(emulator).body.tool_config, { mode: 'forced' })
     t.equal(passedOn.status, 200)
     t.equal(passedOn.json.choices[0].message.content, 'no call')
-    const count = upstreamChats(emulator).length
-    const refused = await post(v1, { model, messages, tools: several, tool_choice: 'required' })
-    t.equal(refused.status, 400)
-    t.match(refused.json.error, { code: 'unsupported_semantic', param: 'tool_choice' })
-    t.equal(upstreamChats(emulator).length, count)
+    const refused = { url: v1, body: { model, messages, tools: several, tool_choice: 'required' } }
+    const refusal = { status: 400, code: 'unsupported_semantic', param: 'tool_choice' }
+    await assertRefusedUnsent(t, emulator, refused, refusal)
   }
 )
 
@@ -337,23 +337,38 @@ t.test('completions 55: the parallel option is sent for no other model and not o
     [v2, { model: largest, parallel_tool_calls: false }],
     [v2, { model: largest }]
   ]
+  const body = { messages: [{ role: 'assistant', content: [{ text: 'x' }] }], finish_reason: 'stop' }
   for (const [url, options] of cases) {
-    await post(url, { messages, tools, ...options })
+    // The emulator knows no model of this name.
+    if (JSON.stringify(options).includes('Maxi')) emulator.respondNext({ body })
+    t.equal((await post(url, { messages, tools, ...options })).status, 200)
     t.notOk('parallel_tool_calls' in lastUpstreamChat(emulator).body)
   }
 })
 
 t.test('completions 56: a JSON schema output uses the upstream’s response format on v1', async t => {
-  const response_format = { type: 'json_schema', json_schema: { name: 'out', schema, strict: true } }
+  const json_schema = { name: 'out', schema, strict: true }
+  const response_format = { type: 'json_schema' as const, json_schema }
   const response = await post(v1, { model, messages, response_format })
   const { body } = lastUpstreamChat(emulator)
-  t.strictSame(body.response_format, { type: 'json_schema', schema, strict: true })
-  t.notOk('functions' in body)
-  t.notOk('function_call' in body)
+  t.strictSame(body, { model, messages, response_format: { type: 'json_schema', schema, strict: true } })
   const [choice] = response.json.choices
   t.equal(choice.finish_reason, 'stop')
   t.notOk('tool_calls' in choice.message)
   t.type(JSON.parse(choice.message.content), 'object')
+
+  t.comment('the text is what the upstream sent, and the SDK parses it')
+  const printed = JSON.stringify({ a: { next: {} } }, undefined, 4)
+  const message = { role: 'assistant', content: printed }
+  emulator.respondNext({ body: { model, created: 1, choices: [{ index: 0, message, finish_reason: 'stop' }] } })
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'unused', maxRetries: 0 })
+  const parsed = await client.chat.completions.parse({
+    model,
+    messages: [{ role: 'user', content: 'hi' }],
+    response_format
+  })
+  t.equal(parsed.choices[0]?.message.content, printed)
+  t.strictSame(parsed.choices[0]?.message.parsed, { a: { next: {} } })
 })
 
 t.test('completions 57: a JSON schema output and a client tool are combined on v2', async t => {
@@ -369,13 +384,16 @@ t.test('completions 57: a JSON schema output and a client tool are combined on v
   t.equal(sentFunctions(v2)[0]?.name, 'f')
   t.notOk('tool_config' in body)
   t.equal(response.json.choices[0].message.tool_calls[0].function.name, 'f')
+  t.equal(response.json.choices[0].finish_reason, 'tool_calls')
 })
 
 t.test('completions 58: the schema-less JSON mode is refused', async t => {
-  for (const type of ['json_object', 'xml']) {
-    const response = await post(v1, { model, messages, response_format: { type } })
-    t.equal(response.status, 400)
-    t.match(response.json.error, { code: 'unsupported_response_format', param: 'response_format.type' })
+  for (const url of [v1, v2]) {
+    for (const type of ['json_object', 'xml']) {
+      const body = { model, messages, response_format: { type } }
+      const refusal = { status: 400, code: 'unsupported_response_format', param: 'response_format.type' }
+      await assertRefusedUnsent(t, emulator, { url, body }, refusal)
+    }
   }
 })
 

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { get, post } from '../../support/client.ts'
 import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
+import { assertSdkError } from '../../support/sdk-refusal.ts'
 
 const CLIENTS = 12
 /** How connections reach the workers: by the kernel, or through the supervisor where the kernel cannot share a port. */
@@ -186,6 +187,8 @@ t.test('completions 73: a request during shutdown is refused with a machine read
       details: [{ reason_id: 'gateway_shutting_down' }]
     }
   })
+  const refusal = { status: 503, type: 'server_error', code: 'gateway_not_ready', param: null }
+  await assertSdkError(t, { url, body }, refusal)
   t.equal((await running).json.choices[0].message.content, 'late', 'the running request got its response')
   t.equal(await exited, 0)
 })

@@ -30,8 +30,9 @@ t.test('responses 71: an upstream refusal before the first event is an HTTP stat
     ] as const) {
       for (const stream of [true, false]) {
         // A refused token was discarded: only a held one is renewed within a call.
-        if (upstream === 401) await ask(gateway, version, 'hi')
+        await ask(gateway, version, 'hi')
         const before = upstreamChats(emulator).length
+        const renewalsBefore = emulator.stats.oauthCalls
         const prompt = `[[error:${upstream} retry=7 json message=told at https://up.test/api with Bearer abc.def]]`
         const httpResponse = await ask(gateway, version, prompt, { stream })
         t.equal(httpResponse.status, upstream)
@@ -40,6 +41,7 @@ t.test('responses 71: an upstream refusal before the first event is an HTTP stat
         t.match(httpResponse.json.error, { type, code, message: String })
         t.equal(httpResponse.headers.get('retry-after'), upstream === 429 || upstream === 503 ? '7' : null)
         t.equal(upstreamChats(emulator).length - before, attempts, `${upstream}: attempts`)
+        t.equal(emulator.stats.oauthCalls - renewalsBefore, attempts - 1, `${upstream}: renewals`)
         t.notMatch(httpResponse.text, /127\.0\.0\.1|up\.test|api\/v[12]|abc\.def/)
       }
     }

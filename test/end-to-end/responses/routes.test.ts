@@ -1,8 +1,9 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
+import { lastUpstreamChat, post } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
 import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { assertRefusedUnsent } from '../../support/sdk-refusal.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { ask, createClient, model } from './support.ts'
 
@@ -49,12 +50,10 @@ t.test('responses 9: the configured model is used and named in the response', as
 })
 
 t.test('responses 10: without any model the request is refused before the upstream is called', async t => {
-  const before = upstreamChats(emulator).length
-  const httpResponse = await ask(gateway, 'v2', 'x', { model: undefined })
-  t.equal(httpResponse.status, 400)
-  t.strictSame(Object.keys(httpResponse.json), ['error'])
-  t.match(httpResponse.json.error, { code: 'model_required', param: 'model', type: 'invalid_request_error' })
-  t.equal(upstreamChats(emulator).length, before)
+  for (const version of ['v1', 'v2']) {
+    const refused = { url: `${gateway.url}/${version}/responses`, body: { input: 'x' } }
+    await assertRefusedUnsent(t, emulator, refused, { status: 400, code: 'model_required', param: 'model' })
+  }
 })
 
 t.test('responses 75: no route retrieves a response', async t => {

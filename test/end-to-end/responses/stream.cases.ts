@@ -5,8 +5,10 @@ import { picture } from '../../../ops/emulator/builtins.ts'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
+import { listSentFunctions } from '../../support/upstream.ts'
 import {
   accumulate,
+  ask,
   callsOf,
   createClient,
   type Loose,
@@ -117,6 +119,18 @@ t.test('responses 65: a call alone has its sequence of events and ids that carry
       t.match(final.output, [{ type: 'function_call', name: 'g', arguments: '{"a":1}' }])
     }
   }
+
+  t.comment('of one state id the ids are the same, streamed and whole')
+  const messages = [
+    { role: 'assistant', tools_state_id: 'ts-1', content: [{ function_call: { name: 'g', arguments: { a: 1 } } }] }
+  ]
+  const payload = { model: 'GigaChat-2:2.0.28.2', created_at: 1, messages, finish_reason: 'function_call' }
+  emulator.respondNext({ body: payload })
+  const whole = await ask(gateway, 'v2', 'go', { tools: [tool('g')] })
+  emulator.respondNext({ chunks: [`event: response.message.done\ndata: ${JSON.stringify(payload)}\n\n`] })
+  const streamed = await stream(gateway, 'v2', 'go', { tools: [tool('g')] })
+  t.equal(readToolCallId(callsOf(whole.json)[0].call_id).stateId, 'ts-1')
+  t.strictSame(streamed.response.output, whole.json.output)
 })
 
 t.test('responses 66: text is closed before the call that follows it (A6)', async t => {
@@ -135,14 +149,24 @@ t.test('responses 66: text is closed before the call that follows it (A6)', asyn
 })
 
 t.test('responses 67: a structured stream is a message whose text is the JSON', async t => {
+  const text = { format: { type: 'json_schema', name: 'out', schema, strict: true } }
+  const more = { text, tools: [{ type: 'function', name: 'g' }] }
   for (const version of versions) {
-    const text = { format: { type: 'json_schema', name: 'out', schema, strict: true } }
-    const { types, response } = await stream(gateway, version, 'x', { text })
+    const { types, response } = await stream(gateway, version, 'x', more)
     t.strictSame(fold(types), [...HEAD, ...MESSAGE_HEAD, DELTA, ...MESSAGE_TAIL, 'response.completed'])
     t.type(JSON.parse(textOf(response)), 'object')
     const { body } = lastUpstreamChat(emulator)
-    t.strictSame((body.response_format ?? body.model_options.response_format).schema, schema)
-    t.type(JSON.parse((await accumulate(gateway, version, 'x', { text })).output_text), 'object')
+    t.equal(body.stream, true)
+    t.strictSame(body.response_format ?? body.model_options.response_format, {
+      type: 'json_schema',
+      schema,
+      strict: true
+    })
+    t.strictSame(listSentFunctions(body), [{ name: 'g', parameters: { type: 'object', properties: {} } }])
+    for (const name of ['function_call', 'tool_config']) t.notOk(name in body, name)
+    const plain = await accumulate(gateway, version, 'x', more)
+    t.type(JSON.parse(plain.output_text), 'object')
+    t.match(plain.output, [{ type: 'message' }])
     const Answer = z.object({ name: z.string(), tags: z.array(z.string()) })
     const parsed = await createClient(gateway, version)
       .responses.stream({ model, input: 'x', text: { format: zodTextFormat(Answer, 'answer') } })

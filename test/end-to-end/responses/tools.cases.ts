@@ -207,8 +207,12 @@ t.test(
       ]
     )
 
+    const other = (await ask(gateway, 'v2', `[[parallel]]${prompt}`, { ...more, model })).json
+    t.notOk('parallel_tool_calls' in sent())
+    t.match(callsOf(other), [{ arguments: '{"a":1}' }, { arguments: '{"a":2}' }])
+    t.equal(new Set(callsOf(other).map(({ call_id }) => call_id)).size, 2)
+
     for (const [version, options] of [
-      ['v2', { ...more, model }],
       ['v2', { ...more, parallel_tool_calls: false }],
       ['v1', more]
     ] as const) {
