@@ -7,6 +7,7 @@ import type { HttpResponse } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { googleBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
+import { readEnd } from '../system/support.ts'
 import { contentAliases, contentKey, startContentBridge } from './content-support.ts'
 import { checkFailure, statuses } from './failure-statuses.ts'
 import { ask, families, openStream, send } from './families.ts'
@@ -131,6 +132,7 @@ for (const family of families) {
         t.equal(response.status, 200, prompt)
         t.match(response.text, /one /, `${prompt}: the delta before it is delivered`)
         t.ok(family.readStreamFailure(response.text), `${prompt}: ${response.text}`)
+        t.equal(readEnd(family.name, response.text), 'error', `${prompt}: one end`)
         t.notMatch(response.text, /"response\.completed"|message_stop|"finishReason":"STOP"/, `${prompt}: no success`)
         if (family.name === 'completions') t.notMatch(response.text, /"finish_reason":"stop"/, prompt)
         t.ok(await readCause(response), prompt)
@@ -145,7 +147,7 @@ for (const family of families) {
     const response = await openStream(gateway.url, family, question, abort.signal)
     t.equal(response.status, 200)
     abort.abort()
-    await emulator.waitFor(() => emulator.stats.aborted > before)
+    await emulator.waitFor(() => emulator.stats.aborted > before, 1_000)
     t.equal(emulator.stats.aborted, before + 1)
   })
 }

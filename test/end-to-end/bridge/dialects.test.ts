@@ -2,7 +2,9 @@
 
 import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import t from 'tap'
-import { ask, families } from './families.ts'
+import { readFrames } from '../../support/client.ts'
+import { readEnd } from '../system/support.ts'
+import { ask, families, send } from './families.ts'
 import { aliases, startBridge } from './support.ts'
 
 const { gateway, emulator } = await startBridge(t)
@@ -115,6 +117,61 @@ for (const family of families) {
     })
   }
 }
+
+t.test('bridge 90: two parallel calls of a stream are two items with the ids of the provider', async t => {
+  const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x' }
+  const frame = (delta: object, reason: string | null = null) =>
+    `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`
+  const begin = (index: number, id: string, name: string) =>
+    frame({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] })
+  const grow = (index: number, piece: string) => frame({ tool_calls: [{ index, function: { arguments: piece } }] })
+  const chunks = [
+    begin(0, 'call_a', 'weather'),
+    grow(0, '{"city":'),
+    grow(0, '"Oslo"}'),
+    begin(1, 'call_b', 'clock'),
+    grow(1, '{}'),
+    frame({}, 'tool_calls'),
+    'data: [DONE]\n\n'
+  ]
+  for (const family of families) {
+    emulator.respondNext({ chunks, headers: { 'content-type': 'text/event-stream' } })
+    const response = await send(gateway.url, family, { model, prompt: 'q', isStream: true, more: family.tools })
+    t.strictSame(
+      family.readStream(response).calls,
+      [
+        { id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } },
+        { id: 'call_b', name: 'clock', arguments: {} }
+      ],
+      family.name
+    )
+    t.equal(readEnd(family.name, response.text), 'success', family.name)
+    const events = readFrames(response.text)
+    if (family.name === 'messages') {
+      const blocks = events.filter(({ type }) => type === 'content_block_start')
+      t.match(blocks, [
+        { index: 0, content_block: { type: 'tool_use', id: 'call_a' } },
+        { index: 1, content_block: { type: 'tool_use', id: 'call_b' } }
+      ])
+      t.equal(blocks.length, 2)
+    }
+    if (family.name === 'responses') {
+      const added = events.filter(({ type }) => type === 'response.output_item.added')
+      t.match(added, [
+        { output_index: 0, item: { type: 'function_call', call_id: 'call_a', arguments: '' } },
+        { output_index: 1, item: { type: 'function_call', call_id: 'call_b', arguments: '' } }
+      ])
+      t.equal(added.length, 2)
+      t.match(
+        events.filter(({ type }) => type === 'response.output_item.done'),
+        [
+          { output_index: 0, item: { id: added[0].item.id, arguments: '{"city":"Oslo"}', status: 'completed' } },
+          { output_index: 1, item: { id: added[1].item.id, arguments: '{}', status: 'completed' } }
+        ]
+      )
+    }
+  }
+})
 
 /** Asks with a tool that the content SDK runs by itself, and returns what the SDK gave the client and the tool. */
 async function askRunningTools(request: { model: string; contents: string; isStream: boolean }) {

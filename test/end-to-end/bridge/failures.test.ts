@@ -8,6 +8,7 @@ import type { HttpResponse } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
+import { readEnd } from '../system/support.ts'
 import { checkFailure, statuses } from './failure-statuses.ts'
 import { families, send } from './families.ts'
 import { aliases, startBridge } from './support.ts'
@@ -125,6 +126,7 @@ for (const family of families) {
       t.match(response.text, /one /, `${prompt}: the delta before it is delivered`)
       const failure = family.readStreamFailure(response.text)
       t.ok(failure, `${prompt}: ${response.text}`)
+      t.equal(readEnd(family.name, response.text), 'error', `${prompt}: one end`)
       t.notMatch(response.text, /"response\.completed"|message_stop|"finishReason":"STOP"/, `${prompt}: no success`)
       if (family.name === 'completions') t.notMatch(response.text, /"finish_reason":"stop"/, prompt)
       const cause = await readCause(response)

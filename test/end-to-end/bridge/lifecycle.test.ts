@@ -2,10 +2,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { planRuntime } from '../../../supervisor/runtime-plan.ts'
 import { get, readUntilCut } from '../../support/client.ts'
-import { readLog } from '../../support/gateway.ts'
+import { readLog, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
+import { readEnd } from '../system/support.ts'
 import { families, openStream, send } from './families.ts'
 import { aliases, nativeCredentials, providerKey, startBridge } from './support.ts'
 
@@ -44,15 +44,19 @@ t.test('bridge 96: at the deadline an endless stream ends with an error, and the
   const question = { model: aliases.keyless, prompt: '[[tick:100]][[len:5000]]', isStream: true }
   // The head of a stream is sent with its first event.
   const streams = await Promise.all(families.map(family => openStream(gateway.url, family, question)))
+  const startedAtMs = performance.now()
   gateway.process.kill('SIGTERM')
   const ends = await Promise.all(streams.map(readUntilCut))
+  t.ok(performance.now() - startedAtMs > 1_900, 'not before the deadline')
   for (const [index, family] of families.entries()) {
     const text = ends[index]?.text ?? ''
     t.equal(streams[index]?.status, 200)
     t.ok(family.readStreamFailure(text), `${family.name}: ${text.slice(-500)}`)
     t.match(text, /Gateway routes are not ready/, family.name)
+    t.equal(readEnd(family.name, text), 'error', family.name)
   }
   t.equal(await gateway.stop(), 0)
+  t.ok(performance.now() - startedAtMs < 8_000, 'cleanup takes no longer than its bound')
 })
 
 t.test('bridge 98: a profile that changes on disk changes nothing until the next start', async t => {
@@ -73,11 +77,15 @@ t.test('bridge 98: a profile that changes on disk changes nothing until the next
     t.equal((await send(gateway.url, family, { model: 'changed/name', prompt: 'Hi' })).status, 404)
   }
   t.equal(await gateway.stop(), 0)
-  const plan = planRuntime({
-    environment: { NATIVE_KEY: nativeCredentials, KEYED_CHAT_KEY: providerKey },
-    options: { variables: {}, configPath: gateway.profileFile, isDemo: false }
+  const next = await startGateway(t, {
+    args: ['--config', gateway.profileFile],
+    env: { NATIVE_KEY: nativeCredentials, KEYED_CHAT_KEY: providerKey }
   })
-  t.not(plan.revisions.config, before, 'the next start has another revision')
+  const after = (await get(`${next.url}/ready`)).json.config_revision
+  t.match(after, /^sha256:/)
+  t.not(after, before, 'the next start has another revision')
+  t.match((await get(`${next.url}/v1/models/changed/name`)).json, { id: 'changed/name' })
+  t.equal((await get(`${next.url}/v1/models/${model}`)).status, 404)
 })
 
 t.test('no worker has a credential of a profile in its environment, also one that was respawned', async t => {
@@ -110,7 +118,7 @@ t.test('no worker has a credential of a profile in its environment, also one tha
   }
 })
 
-t.test('no output, log or response of a gateway with profiles has a secret', async t => {
+t.test('bridge 99: no output, log or response of a gateway with profiles has a secret', async t => {
   const { gateway } = await startBridge(t)
   const outputs: string[] = []
   gateway.process.stdout?.on('data', chunk => outputs.push(String(chunk)))
@@ -119,7 +127,10 @@ t.test('no output, log or response of a gateway with profiles has a secret', asy
   for (const family of families) {
     for (const prompt of prompts) {
       for (const alias of [aliases.keyed, aliases.native, aliases.disabled, aliases.blocked]) {
-        outputs.push((await send(gateway.url, family, { model: alias, prompt })).text)
+        for (const isStream of [false, true]) {
+          const { text, headers } = await send(gateway.url, family, { model: alias, prompt, isStream })
+          outputs.push(text, JSON.stringify([...headers]))
+        }
       }
     }
   }

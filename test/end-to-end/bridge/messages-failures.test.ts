@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import type { HttpResponse } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { readEnd } from '../system/support.ts'
 import { ask, type Failure, type Family, families, openStream, send } from './families.ts'
 import { messagesAliases as aliases, startMessagesBridge } from './messages-support.ts'
 
@@ -140,6 +141,7 @@ for (const family of families) {
       t.equal(response.status, 200, `${prompt}: ${response.text}`)
       t.match(response.text, /one /, `${prompt}: the delta before it is delivered`)
       t.ok(family.readStreamFailure(response.text), `${prompt}: ${response.text}`)
+      t.equal(readEnd(family.name, response.text), 'error', `${prompt}: one end`)
       t.notMatch(response.text, /"response\.completed"|message_stop|"finishReason":"STOP"/, `${prompt}: no success`)
       if (family.name === 'completions') t.notMatch(response.text, /"finish_reason":"stop"/, prompt)
       const id = /malformed:(\w+)/.exec(prompt)?.[1]
@@ -171,7 +173,7 @@ for (const family of families) {
       const reader = response.body?.getReader()
       for (let text = ''; !text.includes('word1'); ) text += Buffer.from((await reader?.read())?.value ?? []).toString()
       controller.abort()
-      await emulator.waitFor(({ stats }) => stats.aborted > before, 5_000)
+      await emulator.waitFor(({ stats }) => stats.aborted > before, 1_000)
     }
   )
 

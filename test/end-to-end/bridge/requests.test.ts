@@ -1,7 +1,7 @@
 // What a request of a client becomes on a provider's wire: where it goes, with which headers and body, and what comes back.
 
 import t, { type Test } from 'tap'
-import { post } from '../../support/client.ts'
+import { post, readFrames } from '../../support/client.ts'
 import { anthropicBaseUrl, googleBaseUrl, writeChatProfile } from '../../support/profile-gateway.ts'
 import { createPicture } from '../../support/upstream.ts'
 import { ask, families, type Loose, send } from './families.ts'
@@ -171,7 +171,26 @@ t.test('bridge 83: a tool round trip of messages has text arguments and one call
     content: null,
     tool_calls: [{ type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } }]
   })
-  t.match(result, { role: 'tool', tool_call_id: call.tool_calls[0].id, content: '{"result":"cold"}' })
+  t.equal(call.tool_calls[0].id, use.id)
+  t.match(result, { role: 'tool', tool_call_id: use.id, content: '{"result":"cold"}' })
+})
+
+t.test('bridge 80: a call of a namespace comes back with its name and namespace, whole and streamed', async t => {
+  const parameters = { type: 'object', properties: { q: { type: 'string' } } }
+  const tools = [{ type: 'namespace', name: 'ns', tools: [{ type: 'function', name: 'fn', parameters }] }]
+  const body = { model: aliases.keyed, input: '[[tool:ns__fn {"q":"x"}]]', tools }
+  const isCall = ({ type }: Loose) => type === 'function_call'
+  const expected = { name: 'fn', namespace: 'ns', arguments: '{"q":"x"}' }
+  const whole = await post(`${url}/v1/responses`, body)
+  t.match(whole.json.output.filter(isCall), [expected])
+  t.match(last('keyed').body.tools, [{ type: 'function', function: { name: 'ns__fn', parameters } }])
+  const { text } = await post(`${url}/v1/responses`, { ...body, stream: true })
+  t.match(last('keyed').body.tools, [{ type: 'function', function: { name: 'ns__fn', parameters } }])
+  const events = readFrames(text)
+  const items = events.filter(({ type, item }) => type === 'response.output_item.done' && isCall(item))
+  t.match(items, [{ item: expected }])
+  t.match(events.at(-1).response.output.filter(isCall), [expected])
+  t.notMatch(text, 'ns__fn')
 })
 
 t.test('images reach the provider as data URLs, in every family that sends them inside of the request', async t => {

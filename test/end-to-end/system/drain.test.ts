@@ -56,7 +56,7 @@ t.test(
   }
 )
 
-t.test('decision 44: while a request runs on, open connections stay usable and new ones are refused', async t => {
+t.test('bridge 95; decision 44: while requests run, open connections stay usable and new ones are refused', async t => {
   const gateway = await startGateway(t, {
     env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
   })
@@ -84,7 +84,8 @@ t.test('decision 44: while a request runs on, open connections stay usable and n
   const running = new AbortController()
   const before = emulator.stats.activeChatRequests
   const stream = await openStream(gateway, 'completions', '[[tick:50]][[len:100000]]', { signal: running.signal })
-  await emulator.waitFor(({ stats }) => stats.activeChatRequests > before)
+  const whole = askIn(gateway, 'completions', '[[slow:3000]][[text:whole]]')
+  await emulator.waitFor(({ stats }) => stats.activeChatRequests > before + 1)
   const exited = gateway.stop()
   await waitUntil(() => isRefused(port), 'new connections are refused')
   for (const [index, [request, status, more]] of expected.entries()) {
@@ -96,6 +97,7 @@ t.test('decision 44: while a request runs on, open connections stay usable and n
     t.match(response, /\r\nconnection: close\r\n/, request)
     t.match(response, more, request)
   }
+  t.equal((await whole).status, 200)
   t.notOk(idle.socket.destroyed, 'an idle connection stays open')
   t.equal(gateway.process.exitCode, null)
   running.abort()
