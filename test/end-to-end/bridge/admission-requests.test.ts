@@ -222,6 +222,29 @@ t.test('an image needs its feature in every family', async t => {
   }
 })
 
+t.test('a spoken turn, and a part of an instruction that is no text, are refused where they would be lost', async t => {
+  const spoken = { role: 'assistant', audio: { id: 'audio_1' } }
+  const messages = [{ role: 'user', content: 'hi' }, spoken, { role: 'user', content: 'And?' }]
+  assertRefused(t, await post(`${gateway.url}/v1/chat/completions`, { model, messages }), 'messages[1].audio')
+  const parts = [
+    [{ inlineData: { mimeType: 'image/png', data: 'AAAA' } }, 'inlineData'],
+    [{ fileData: { mimeType: 'text/plain', fileUri: 'https://files.example/a' } }, 'fileData']
+  ] as const
+  for (const [part, kind] of parts) {
+    for (const member of ['systemInstruction', 'system_instruction']) {
+      const more = { [member]: { parts: [{ text: 'Be brief.' }, part] } }
+      const response = await askIn(gateway, 'content', 'hi', { model, more })
+      t.equal(response.status, 400, kind)
+      t.match(response.text, `"field":"${member}.parts[1].${kind}"`)
+    }
+  }
+  t.equal(gateway.calls(), 0)
+  for (const instruction of ['Be brief.', { parts: [] }, { parts: [{ text: 'Be brief.' }] }]) {
+    const more = { systemInstruction: instruction }
+    t.equal((await askIn(gateway, 'content', 'hi', { model, more })).status, 200)
+  }
+})
+
 t.test('a reasoning effort is forwarded as the client wrote it, in every family', async t => {
   const efforts: Record<(typeof families)[number], object> = {
     completions: { reasoning_effort: 'xhigh' },

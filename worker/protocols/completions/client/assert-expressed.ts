@@ -31,7 +31,10 @@ function assertMessageExpressed(message: JsonValue, index: number): void {
   if (!isJsonObject(message)) return
   const path = `messages[${index}]`
   if (!ROLES.has(message.role)) throw unsupportedSemantic(`${path}.role`)
-  if ((message.function_call ?? undefined) !== undefined) throw unsupportedSemantic(`${path}.function_call`)
+  // A spoken answer has no text beside it: without its audio the turn would be missing from the history.
+  for (const member of ['audio', 'function_call'] as const) {
+    if ((message[member] ?? undefined) !== undefined) throw unsupportedSemantic(`${path}.${member}`)
+  }
   const customAt = Array.isArray(message.tool_calls) ? message.tool_calls.findIndex(isCustomCall) : -1
   if (customAt >= 0) throw unsupportedSemantic(`${path}.tool_calls[${customAt}].type`)
   if (message.role === 'tool' && typeof message.tool_call_id !== 'string') {

@@ -1,6 +1,7 @@
 // What a generateContent request may not ask of a provider that refuses what it cannot keep (bridge.md 7.6).
 
 import {
+  type GatewayError,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -42,6 +43,7 @@ export function assertExpressed(body: JsonObject, _request: NormalizedRequest): 
       refuseMembers(declaration, at, declarationParameters)
     }
   }
+  assertInstruction(body)
   for (const { content, path } of listContents(body.contents, 'contents')) {
     for (const { part, path: at } of listParts(content, path)) assertPart(part, at)
   }
@@ -55,11 +57,28 @@ function refuseMembers(
   if (isJsonObject(source)) refuseUnexpressed(source, table, { path, fold: toCamelCase })
 }
 
-function assertPart(part: JsonObject, path: string): void {
-  if (CARRIED_KINDS.every(kind => readMember(part, kind) === undefined)) {
-    const [member] = Object.keys(part)
-    throw unsupportedSemantic(member === undefined ? path : joinPath(path, member))
+/** An instruction is a text on other wires. */
+function assertInstruction(body: JsonObject): void {
+  const member = spell(body, 'systemInstruction')
+  const instruction = body[member]
+  if (!isJsonObject(instruction) || isEmpty(instruction.parts)) return
+  for (const { part, path } of listParts(instruction, member)) {
+    if (readMember(part, 'text') === undefined) throw refusePart(part, path)
   }
+}
+
+/** `systemInstruction` may have no parts. */
+function isEmpty(parts: JsonValue | undefined): boolean {
+  return parts === undefined || parts === null || (Array.isArray(parts) && parts.length === 0)
+}
+
+function refusePart(part: JsonObject, path: string): GatewayError {
+  const [member] = Object.keys(part)
+  return unsupportedSemantic(member === undefined ? path : joinPath(path, member))
+}
+
+function assertPart(part: JsonObject, path: string): void {
+  if (CARRIED_KINDS.every(kind => readMember(part, kind) === undefined)) throw refusePart(part, path)
   const member = spell(part, 'thoughtSignature')
   // The gateway's own signatures hold the id of a call, or state that only its provider reads.
   const isForeign = readThoughtSignature(part[member]).state?.content_compatible?.thoughtSignature !== undefined
