@@ -103,6 +103,29 @@ export function resolveRoute(
   return plan
 }
 
+/**
+ * Runs `read`, and reports a model that leads nowhere before a wrong field of the request (bridge.md 7.3).
+ * @param resolve resolves the route of the request's model alone.
+ */
+export function readForRoute<Read>(read: () => Read, resolve: () => unknown): Read {
+  try {
+    return read()
+  } catch (thrown) {
+    throw findModelError(resolve) ?? thrown
+  }
+}
+
+function findModelError(resolve: () => unknown): GatewayError | undefined {
+  try {
+    resolve()
+  } catch (thrown) {
+    if (!GatewayError.is(thrown)) throw thrown
+    if (thrown.code === 'unknown_model_alias') return thrown
+    if (thrown.code === 'invalid_request' && thrown.param === 'model') return thrown
+  }
+  return undefined
+}
+
 /** An embeddings plan always names its model: no assistant or thread can imply one. */
 export type EmbeddingsPlan = ExecutionPlan & { upstreamModel: string }
 

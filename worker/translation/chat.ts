@@ -3,8 +3,10 @@
 
 import { writeJsonBody } from '../../shared/json.ts'
 import { planChat } from '../bridge/plan-chat.ts'
-import { assertBounded } from '../normalized/index.ts'
+import { readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
+import { assertBounded, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
+import { readModelAlone } from '../protocols/shared/model.ts'
 import type { DescriptionOptions } from './call-description.ts'
 import { readJsonObject } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
@@ -17,8 +19,7 @@ import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, Written
 export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat {
   const { protocol, apiMode } = job
   const body = readJsonObject(job.bytes)
-  const request = clientFaces[protocol].readRequest(body, { ...job.context, bytes: job.bytes })
-  assertBounded(request)
+  const request = readChat({ ...job, context: { ...job.context, bytes: job.bytes } }, body, { settings, faces })
   const { wireHeaders } = job.context
   const { plan, face, written, isPassed } = planChat({ protocol, apiMode, request, body, wireHeaders }, settings, faces)
   const { attachments, headers, path, reading } = written
@@ -29,6 +30,20 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   if (isPassed) call.isPassed = true
   else if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
   return call
+}
+
+/** Reads a parsed body. Raises `GatewayError` with the path of the invalid field, and before that for a model that leads nowhere. */
+export function readChat(
+  { protocol, apiMode, context }: Pick<ChatJob, 'protocol' | 'apiMode' | 'context'>,
+  body: JsonObject,
+  { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>
+): NormalizedRequest {
+  const request = readForRoute(
+    () => clientFaces[protocol].readRequest(body, context),
+    () => resolveRoute(readModelAlone(body, context), apiMode, { routes: settings.routes, faces })
+  )
+  assertBounded(request)
+  return request
 }
 
 /** Like `translateChat`; where the job asks for it, the call is also described for observers. */

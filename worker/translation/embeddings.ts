@@ -2,10 +2,11 @@
 
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
-import { resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
+import { readForRoute, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import { type ClientProtocol, type EmbeddingsCall, GatewayError } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
+import { readModelAlone } from '../protocols/shared/model.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import type {
@@ -33,7 +34,10 @@ export async function translateEmbeddings(
 ): Promise<TranslatedEmbeddings> {
   const { settings, faces } = environment
   const received = readJsonObject(job.bytes)
-  const read = embeddingsFaces[job.operation].read(received, job.context)
+  const read = readForRoute(
+    () => embeddingsFaces[job.operation].read(received, job.context),
+    () => resolveEmbeddingsRoute(readModelAlone(received, job.context), job.apiMode, settings.routes)
+  )
   const { input, model, requestedModel, encoding, dimensions, purposes, extraHeaders } = read
   const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
   admitRoute(plan, PROTOCOLS[job.operation])

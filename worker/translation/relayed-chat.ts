@@ -3,8 +3,8 @@
 
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
-import { assertBounded } from '../normalized/index.ts'
 import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
+import { readChat } from './chat.ts'
 import type { ChatJob, TaskEnvironment, TranslatedChat } from './types.ts'
 
 /** Whether any chat of this protocol can take the short way. */
@@ -25,8 +25,7 @@ export function relayChat(job: ChatJob, { settings, faces }: TaskEnvironment): T
   if (outline === undefined) return undefined
   if (findRelayedModels(settings.routes, faces).get(outline.body.model) !== protocol) return undefined
   const { body } = outline
-  const request = client.readRequest(body, job.context)
-  assertBounded(request)
+  const request = readChat(job, body, { settings, faces })
   const { plan, face, written } = planChat({ protocol, apiMode, request, body }, settings, faces)
   const reused = face.relay?.reuseOutlined(bytes, outline, written.body)
   if (reused === undefined) return undefined

@@ -3,10 +3,11 @@
 
 import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
-import { type ExecutionPlan, resolveRoute } from '../bridge/resolve-route.ts'
+import { type ExecutionPlan, readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { type JsonObject, unsupportedSemantic } from '../normalized/index.ts'
 import type { ModelRequest, PassingCodec, WrittenPost } from '../protocols/face.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
+import { readModelAlone } from '../protocols/shared/model.ts'
 import type { ResourceCall } from '../providers/types.ts'
 import { readJsonObject, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
@@ -30,8 +31,12 @@ export async function translateTokenCount(
   const face = tokenCountFaces[job.protocol]
   const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
   const body = isEmpty ? {} : readJsonObject(job.bytes)
-  const { request, texts, extraHeaders } = face.read(body, job.context)
-  const plan = resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  const findPlan = (request: ModelRequest) => resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  const { request, texts, extraHeaders } = readForRoute(
+    () => face.read(body, job.context),
+    () => findPlan(readModelAlone(body, job.context))
+  )
+  const plan = findPlan(request)
   admitRoute(plan, job.protocol)
   if (plan.isTokenCountOff) throw unsupportedSemantic('model', 'token_counting_off')
   const count = texts.length

@@ -66,6 +66,44 @@ t.test('bridge 67; messages 73; content 79: an unknown alias is 404 in the form 
   t.equal(gateway.calls(), 0)
 })
 
+/** A member of the wrong type in the body of each family. */
+const wrongMembers = {
+  completions: { messages: 5 },
+  responses: { input: 5 },
+  messages: { messages: 5 },
+  content: { contents: 5 }
+}
+
+t.test('a model that leads nowhere is reported before a wrong field, and a blocked one behind it', async t => {
+  const gateway = await startAdmission(t, ({ external }) => [
+    externalProfile(external, [
+      makeAlias('bridge/a'),
+      makeAlias('bridge/off', { enabled: false }),
+      makeAlias('bridge/blocked', { supportStatus: 'blocked' })
+    ])
+  ])
+  for (const model of ['bridge/A', 'bridge/off']) {
+    for (const family of families) {
+      assertUnknown(t, family, await askIn(gateway, family, 'hi', { model, more: wrongMembers[family] }))
+    }
+    assertUnknown(t, 'completions', await post(`${gateway.url}/v1/embeddings`, { model, input: {} }))
+    const counted = await post(`${gateway.url}/v1/messages/count_tokens`, { model, messages: 5 })
+    assertUnknown(t, 'messages', counted)
+  }
+  for (const body of [{ input: 5 }, { input: 5, model: 5 }]) {
+    const { status, json } = await post(`${gateway.url}/v1/responses`, body)
+    t.match({ status, error: json.error }, { status: 400, error: { code: 'invalid_request', param: 'model' } })
+  }
+  for (const family of families) {
+    const [field = ''] = Object.keys(wrongMembers[family])
+    const refused = await askIn(gateway, family, 'hi', { model: 'bridge/blocked', more: wrongMembers[family] })
+    t.equal(refused.status, 400, family)
+    t.match(refused.text, field, family)
+    t.notMatch(refused.text, 'unsupported_semantic', family)
+  }
+  t.equal(gateway.calls(), 0)
+})
+
 t.test('completions 74: a removed alias is unknown for chats and for embeddings', async t => {
   const before = await startAdmission(t, ({ external }) => [
     externalProfile(external, [makeAlias('team/a'), makeAlias('team/old')])

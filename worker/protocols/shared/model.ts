@@ -1,10 +1,16 @@
 // The model name of a client. It is written to log lines and is the key of a limit, so its length is bounded.
 
 import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
-import { readOptionalString } from './field.ts'
+import type { ReadContext } from '../face.ts'
+import { keepDefined, readOptionalString } from './field.ts'
 
 /** Longest model name, in bodies and in paths. */
 export const MODEL_CHARACTERS_MAX = 1024
+
+/** The model of a request of any protocol, without the rest of it. Raises the errors of `readModel`. */
+export function readModelAlone(body: JsonObject, { path }: Pick<ReadContext, 'path'>): { model?: string } {
+  return keepDefined({ model: path === undefined ? readModel(body) : path.model })
+}
 
 /** Reads the `model` member unchanged; a blank one counts as absent. Raises `invalid_request` when it is too long. */
 export function readModel(body: JsonObject): string | undefined {
