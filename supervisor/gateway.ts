@@ -32,6 +32,8 @@ export interface GatewayContext {
   readonly writeOutput: (text: string) => void
   /** Writes one line to stderr, for the operator. */
   readonly writeError: (line: string) => void
+  /** Writes how the command line is used to stderr. */
+  readonly writeUsage: () => void
 }
 
 /** What is open and must be closed before the exit, latest first. */
@@ -243,6 +245,8 @@ function explainFailure(
   { owned, context, isStopping }: { owned: Owned; context: GatewayContext; isStopping: boolean }
 ): ExitCode {
   if (StartupError.is(error)) {
+    // A flag that these settings do not allow is a wrong use of the command line (bridge contract, section 1.4).
+    if (error.details.some(({ reasonId }) => reasonId === 'demo_refused')) context.writeUsage()
     context.writeError(error.summary)
     return exitCodeBeforeStart({ kind: 'start-refused' })
   }

@@ -18,6 +18,7 @@ if (nodeProblem !== undefined) {
 }
 
 const { parseCommandLine, USAGE } = await import('./command-line.ts')
+const writeUsage = () => process.stderr.write(USAGE)
 const command = parseCommandLine(process.argv.slice(2))
 switch (command.kind) {
   case 'help':
@@ -27,7 +28,7 @@ switch (command.kind) {
     writeOutput(`${readVersion()}\n`)
     break
   case 'usage-error':
-    process.stderr.write(USAGE)
+    writeUsage()
     writeError(command.message)
     process.exitCode = EXIT_CODES.wrongConfiguration
     break
@@ -43,6 +44,6 @@ switch (command.kind) {
     const { runGateway } = await import('./gateway.ts')
     const sources = { environment: process.env, options: command.options }
     // Exits for good: an open handle of a library must not keep a stopped gateway in the process list.
-    process.exit(await runGateway(sources, { version: readVersion(), signals, writeOutput, writeError }))
+    process.exit(await runGateway(sources, { version: readVersion(), signals, writeOutput, writeError, writeUsage }))
   }
 }

@@ -209,8 +209,6 @@ t.test(
       [[], { GATEWAY_ENABLE_API_KEY_AUTH: 'true' }, /GATEWAY_API_KEY/],
       [[], { GATEWAY_CONFIG: 'profile.yaml' }, /Provider profile config cannot be read/],
       [['--config', 'profile.yaml'], {}, /Provider profile config cannot be read/],
-      [['--demo'], { UPSTREAM_CREDENTIALS: secret }, /UPSTREAM_CREDENTIALS/],
-      [['--demo'], { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: secret }, /GATEWAY_MODE/],
       [[], { UPSTREAM_USER: 'u', UPSTREAM_PASSWORD: secret }, /UPSTREAM_BASE_URL/],
       [[], { UPSTREAM_CA_BUNDLE_FILE: `/nope/${secret}.pem` }, /UPSTREAM_CA_BUNDLE_FILE/],
       [[], { UPSTREAM_CERT_FILE: main }, /UPSTREAM_CERT_FILE/],
@@ -227,6 +225,22 @@ t.test(
     }
   }
 )
+
+t.test('a refused demo prints the usage and one line on stderr, nothing on stdout, and ends with 2', async t => {
+  const refused: Array<[Record<string, string>, string]> = [
+    [{ UPSTREAM_CREDENTIALS: secret }, 'UPSTREAM_CREDENTIALS'],
+    [{ UPSTREAM_USER: secret }, 'UPSTREAM_USER'],
+    [{ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: secret }, 'GATEWAY_MODE']
+  ]
+  for (const [environment, setting] of refused) {
+    const { code, output, errors, hasLog } = await runToEnd(t, ['--demo'], environment)
+    t.equal(code, 2)
+    t.equal(output, '')
+    t.match(errors, new RegExp(`^Usage: [\\s\\S]+\nllm-gateway: [^\n]*${setting}[^\n]*\n$`))
+    t.notMatch(errors, /hunter2/)
+    t.equal(hasLog, false)
+  }
+})
 
 t.test('operations 36: PROD, or authentication, without a key does not start', async t => {
   for (const variables of [{ GATEWAY_MODE: 'prod' }, { GATEWAY_ENABLE_API_KEY_AUTH: 'true' }]) {
