@@ -10,6 +10,7 @@ const positive = kind.integer({ above: 0 })
 const days = kind.integer({ above: 0, max: kind.DAYS_MAX })
 const port = kind.integer({ min: 0, max: 65535 })
 const share = kind.decimal({ min: 0, max: 1 })
+const METRICS_PATH = '/metrics'
 
 function processRows(add: SectionRows) {
   return {
@@ -276,8 +277,8 @@ function metricsRows(add: SectionRows) {
       'Count requests and serve the metrics of all processes.'
     ),
     GATEWAY_METRICS_PATH: add.withDefault(
-      kind.urlPath,
-      '/metrics',
+      kind.urlPath(METRICS_PATH),
+      METRICS_PATH,
       'Path of the metrics. It needs an API key while authentication is on.'
     ),
     GATEWAY_METRICS_PORT: add.optional(

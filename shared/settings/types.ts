@@ -259,9 +259,12 @@ export const secretMap: SettingType<Readonly<Record<string, Secret>>> = settingT
   }
 )
 
-/** A URL path. Surrounding blanks and trailing slashes are removed, a missing leading slash is added. */
-export const urlPath: SettingType<string> = settingType('url path', text => {
-  const bare = text.trim().replace(/^\/+/, '').replace(/\/+$/, '')
-  // Other characters have a meaning in the patterns of routes or in URLs.
-  return /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(bare) ? `/${bare}` : new Expected('a URL path')
-})
+/** A URL path. Surrounding blanks and trailing slashes are removed, a missing leading slash is added; `otherwise` where nothing is left. */
+export function urlPath(otherwise: string): SettingType<string> {
+  return settingType('url path', text => {
+    const bare = text.trim().replace(/^\/+/, '').replace(/\/+$/, '')
+    if (bare === '') return otherwise
+    // Other characters have a meaning in the patterns of routes or in URLs.
+    return /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(bare) ? `/${bare}` : new Expected('a URL path')
+  })
+}
