@@ -15,8 +15,9 @@ export interface PreflightResult {
 }
 
 export function inspectConfiguration(sources: PlanSources): PreflightResult {
+  const early: string[] = []
   try {
-    const plan = planRuntime(sources)
+    const plan = planRuntime(sources, early)
     const document = createInspectDocument(plan.profiles, { matrix: plan.revisions.matrix })
     return {
       exitCode: exitCodeBeforeStart({ kind: 'preflight-passed' }),
@@ -27,7 +28,7 @@ export function inspectConfiguration(sources: PlanSources): PreflightResult {
     if (!StartupError.is(error)) throw error
     const output = `${JSON.stringify(createStartupErrorDocument(error))}\n`
     // The document has no place for it, and only a person needs it.
-    const warnings = error.location === undefined ? [] : [`The problem is in the profile file: ${error.location}`]
-    return { exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }), output, warnings }
+    const place = error.location === undefined ? [] : [`The problem is in the profile file: ${error.location}`]
+    return { exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }), output, warnings: [...early, ...place] }
   }
 }

@@ -56,14 +56,20 @@ export interface PlanSources {
 
 const PREFLIGHT_FAILED = 'Provider configuration preflight failed.'
 
-/** Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once, or the first one of the file. */
-export function planRuntime(sources: PlanSources): RuntimePlan {
+/**
+ * Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once, or the first one of the file.
+ * @param early takes the warnings that hold whether or not the configuration is refused.
+ */
+export function planRuntime(sources: PlanSources, early: string[] = []): RuntimePlan {
   const { environment, options, demo } = sources
   const dotenv = readDotenv(environment, options.envFile)
   const merged = mergeVariables([dotenv.values, environment, options.variables, demo?.variables ?? {}])
   const resolved = resolveEnvironment(merged)
-  const settings = parse(resolved)
   const { variables } = resolved
+  early.push(...dotenv.warnings)
+  // The names of a file's credentials look like misspelled settings until it is read.
+  if ((options.configPath ?? variables.GATEWAY_CONFIG) === undefined) early.push(...resolved.warnings)
+  const settings = parse(resolved)
   const profilePath = resolveProfilePath({ flag: options.configPath, variable: settings.config })
   // Once the embedded upstream runs, the credentials are its own and no reason to refuse --demo.
   const isDemo = options.isDemo && demo === undefined

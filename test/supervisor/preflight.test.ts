@@ -85,6 +85,17 @@ t.test('bridge 45: a wrong setting is named in an error document, all of them at
   t.notMatch(output, /hunter2|at .*\.ts/)
 })
 
+t.test('a refused configuration is warned about as an accepted one is: a misspelled key shows', async t => {
+  const { exitCode, warnings } = inspect({ GATEWAY_MODE: 'PROD', GATEWAY_APIKEY: 'hunter2' })
+  t.equal(exitCode, 2)
+  t.match(warnings, [/GATEWAY_APIKEY is ignored; the nearest known name is GATEWAY_API_KEY/])
+  t.notMatch(warnings.join(), 'hunter2')
+  const envFile = join(t.testdir({ env: 'hunter2\n' }), 'env')
+  t.match(inspect({ GATEWAY_PORT: 'x' }, { envFile }).warnings, [/^Line 1 of the .env file/])
+  const withFile = inspect({ UPSTREAM_OTHER_KEY: 'k', GATEWAY_PORT: 'x' }, { configPath: 'profiles.yaml' })
+  t.same(withFile.warnings, [], 'the file may name the variable')
+})
+
 t.test('a log file that cannot be written is refused, and none is left behind', async t => {
   const folder = createTemporaryFolder(t)
   for (const file of [folder, join(folder, 'missing', 'gateway.log')]) {
