@@ -22,7 +22,10 @@ const context = {
   'x-client-id': 'client-1',
   'x-trace-id': 'trace-1',
   'x-agent-id': 'agent-1',
-  'x-tenant': 'tenant-1'
+  'x-tenant': 'tenant-1',
+  'x-foo': 'bar',
+  'x-correlation-id': 'correlation-1',
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 }
 
 /** One of each call that a client can cause, each with the context headers. */
@@ -127,6 +130,7 @@ t.test(
       range: 'bytes=0-canary',
       referer: 'http://canary.example',
       'sec-ch-ua': 'canary',
+      'sec-fetch-mode': 'canary',
       'user-agent': 'canary/1',
       via: '1.1 canary',
       'x-admin-api-key': 'canary',
@@ -145,6 +149,8 @@ t.test(
         t.equal((await ask(gateway, version, 'hi', { headers: hostile, more })).status, 200)
         const { headers } = lastUpstreamChat(emulator)
         t.notMatch(JSON.stringify(headers), /canary/)
+        t.equal(headers['user-agent'], `llm-gateway/${readVersion()}`)
+        for (const name of Object.keys(hostile)) t.equal(name in headers, name === 'user-agent', name)
       }
     }
   }
