@@ -219,10 +219,12 @@ t.test('operations 18: a forwarded address counts only behind a trusted proxy', 
   const list = { GATEWAY_LOGS_IP_ALLOWLIST: '["10.0.0.1"]' }
   const forwarded = { 'x-forwarded-for': '10.0.0.1' }
   const untrusted = await startPages(t, list)
-  t.equal((await get(`${untrusted.url}/logs/5`, forwarded)).status, 403)
   const { url } = await startPages(t, { ...list, GATEWAY_LOGS_TRUSTED_PROXIES: '["127.0.0.1"]' })
-  t.equal((await get(`${url}/logs/5`, forwarded)).status, 200)
-  t.equal((await get(`${url}/logs/5`, { 'x-forwarded-for': 'zz' })).status, 403)
+  for (const path of ['/logs/5', '/logs/html', '/logs/stream']) {
+    t.equal((await get(untrusted.url + path, forwarded)).status, 403, path)
+    t.equal((await openLogStream(t, url + path, forwarded)).response.status, 200, path)
+    t.equal((await get(url + path, { 'x-forwarded-for': 'zz' })).status, 403, path)
+  }
   t.equal((await get(`${url}/logs/5`, { 'x-forwarded-for': '10.0.0.1, 10.0.0.2' })).status, 403)
   t.equal((await get(`${url}/logs/5`, { 'x-forwarded-for': '::ffff:10.0.0.1' })).status, 200)
 })

@@ -1,7 +1,7 @@
 // The runtime log of a started gateway: every request and every failure has its line (operations contract,
 // sections 3.6, 3.7 and 12).
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
@@ -74,7 +74,32 @@ t.test('operations 106: every request has one line with the id of its response, 
   t.equal(await text.stop(), 0)
   for (const line of readLines(text)) t.match(line, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \| [A-Z ]{8} \| (\S+) \| /)
   const [found] = readLines(text).filter(line => line.includes(response.headers.get('x-request-id') ?? '?'))
-  t.match(found, /\| INFO {5}\| [0-9a-f-]{36} \| Request finished \| \{"event": "http_access", .*"status": 200/)
+  const id = response.headers.get('x-request-id')
+  t.match(
+    found,
+    new RegExp(`\\| INFO {5}\\| ${id} \\| Request finished \\| \\{"event": "http_access", .*"status": 200`)
+  )
+})
+
+t.test('operations 107: a full log is rotated, and rotated files past their retention are deleted', async t => {
+  const gateway = await startGateway(t, { env: { GATEWAY_ACCESS_LOG: 'true', GATEWAY_LOG_MAX_SIZE: '1000' } })
+  const listRotated = () => readdirSync(gateway.folder).filter(name => /^gateway\..+\.log$/.test(name))
+  const day = 24 * 60 * 60 * 1000
+  const [old, kept] = [8, 6].map(days => {
+    const name = `gateway.2026-01-0${days}_00-00-00_000000.log`
+    writeFileSync(join(gateway.folder, name), '')
+    const time = new Date(Date.now() - days * day)
+    utimesSync(join(gateway.folder, name), time, time)
+    return name
+  })
+  await waitUntil(async () => {
+    await get(`${gateway.url}/nope`)
+    return listRotated().length >= 4
+  }, 'it is rotated several times')
+  const rotated = listRotated()
+  t.notOk(rotated.includes(old ?? ''))
+  t.ok(rotated.includes(kept ?? ''))
+  for (const name of rotated) t.match(name, /^gateway\.\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_\d{6}\.log$/)
 })
 
 t.test(
@@ -178,12 +203,13 @@ t.test('operations 109: a debug log has payloads in DEV and not in PROD', async 
   }
 })
 
-t.test('a debug log in DEV has what clients sent and got, and what the upstream was sent, masked', async t => {
+t.test('operations 108: a debug log in DEV has what was sent and received, on both sides, masked', async t => {
+  const secrets = '{"api_key": "hunter2"} password=hunter2&x=1 Bearer hunter2 authorization=Bearer hunter2'
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_LOG_LEVEL: 'DEBUG' } })
   const whole = new Map<string, string>()
   for (const family of families) {
     const more = { more: { metadata: { password: 'hunter2' } } }
-    const response = await askIn(gateway, family, 'hi', family === 'content' ? {} : more)
+    const response = await askIn(gateway, family, secrets, family === 'content' ? {} : more)
     whole.set(family, response.headers.get('x-request-id') ?? '')
     await askIn(gateway, family, 'hi', { stream: true })
   }
@@ -218,7 +244,14 @@ t.test('a debug log in DEV has what clients sent and got, and what the upstream 
       event
     )
   const [sent] = log.filter(line => line.event === 'client_request_payload')
-  t.match(sent, { level: 'DEBUG', route: '/v1/chat/completions', payload: { metadata: { password: '***' } } })
+  t.match(sent, {
+    level: 'DEBUG',
+    route: '/v1/chat/completions',
+    payload: {
+      metadata: { password: '***' },
+      messages: [{ content: '{"api_key": "***"} password=***&x=1 Bearer *** authorization=*** ***' }]
+    }
+  })
   t.notMatch(JSON.stringify(log), /hunter2/)
 })
 

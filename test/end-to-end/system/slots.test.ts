@@ -42,7 +42,8 @@ t.test(
         const error = readError(family, response)
         t.equal(error.code, 'model_concurrency_limit', family)
         t.equal(error.message, 'Concurrency limit reached for the requested model', family)
-        t.match(error.kind, /^rate_limit_error$|^RESOURCE_EXHAUSTED$/, family)
+        t.equal(error.kind, family === 'content' ? 'RESOURCE_EXHAUSTED' : 'rate_limit_error', family)
+        if (family === 'completions' || family === 'responses') t.equal(response.json.error.param, 'model', family)
         t.equal(response.headers.get('retry-after'), '1', family)
         t.match(response.headers.get('content-type'), /^application\/json/, family)
       }
@@ -83,11 +84,14 @@ t.test(
   'operations 52, 53: a waiting request gets the slot when the running request ends or its client disconnects',
   async t => {
     const gateway = await start({ GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1 }) })
+    await emulator.waitFor(({ stats }) => stats.activeChatRequests === 0)
+    emulator.reset()
     const holding = askIn(gateway, 'completions', '[[slow:400]]')
     await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
     const waiting = await askIn(gateway, 'messages', 'hi')
     t.equal(waiting.status, 200)
     t.equal((await holding).status, 200)
+    t.equal(emulator.stats.activeChatRequestsMax, 1, 'one after the other')
 
     for (const prompt of ['[[tick:50]][[len:5000]]', '[[hang]]']) {
       const controller = new AbortController()
@@ -121,7 +125,9 @@ t.test('operations 52: a waiting request is refused after the configured time', 
   const controller = new AbortController()
   const { stats } = emulator
   await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+  const sentAtMs = performance.now()
   t.equal((await askIn(gateway, 'completions', 'hi')).status, 429)
+  t.ok(performance.now() - sentAtMs > 190, 'not earlier')
   t.equal(stats.activeChatRequests, 1, 'refused while the other request still runs')
   const elsewhere = await askIn(gateway, 'completions', 'hi', { model: 'GigaChat-2-Pro' })
   t.equal(elsewhere.status, 200, 'the default limit counts each model separately')
