@@ -3,27 +3,31 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'
 
 const PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', `/${UNKNOWN_ID}`, `/${UNKNOWN_ID}/request`]
+const CHANGING = ['/retention/purge', `/${UNKNOWN_ID}/replay`, `/${UNKNOWN_ID}/redact`]
+const ROUTES = [...PATHS.map(path => [path, 'GET'] as const), ...CHANGING.map(path => [path, 'POST'] as const)]
 
 t.test('operations 81: the admin routes exist where they are on, and take only the admin key', async t => {
   const emulator = await startEmulator(t)
   const off = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_KEY: ADMIN_KEY } })
   const { logs: ofOff } = createCalls(off)
-  for (const path of PATHS) {
-    const { status, json } = await ofOff(path)
+  for (const [path, method] of ROUTES) {
+    const { status, json } = await ofOff(path, { method, headers: { 'x-admin-api-key': ADMIN_KEY } })
     t.equal(status, 404, path)
     t.same(json, error('not_found', 'Not Found'), path)
   }
   const unkeyed = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_ENABLED: 'true' } })
-  const refused = await createCalls(unkeyed).logs('')
-  t.equal(refused.status, 403)
-  t.same(refused.json, error('admin_key_required', 'Admin API key is required'))
+  for (const [path, method] of ROUTES) {
+    const refused = await createCalls(unkeyed).logs(path, { method, headers: { 'x-admin-api-key': ADMIN_KEY } })
+    t.equal(refused.status, 403, path)
+    t.same(refused.json, error('admin_key_required', 'Admin API key is required'), path)
+  }
 
   const { logs } = await startAdminGateway(t, { env: { GATEWAY_API_KEY: 'k1', GATEWAY_ENABLE_API_KEY_AUTH: 'true' } })
-  for (const path of PATHS) {
+  for (const [path, method] of ROUTES) {
     for (const headers of [
       {},
       { 'x-admin-api-key': 'wrong' },
@@ -31,7 +35,7 @@ t.test('operations 81: the admin routes exist where they are on, and take only t
       { 'x-api-key': ADMIN_KEY },
       { authorization: 'Bearer k1' }
     ] as Array<Record<string, string>>) {
-      const { status, json, headers: sent } = await logs(path, { headers })
+      const { status, json, headers: sent } = await logs(path, { method, headers })
       t.equal(status, 403, path)
       t.same(json, error('invalid_admin_key', 'Invalid admin API key'), path)
       t.equal(sent.get('cache-control'), 'no-store')
@@ -43,7 +47,7 @@ t.test('operations 81: the admin routes exist where they are on, and take only t
   t.equal((await logs('', { headers: { 'x-admin-api-key': ' ', authorization: `Bearer ${ADMIN_KEY}` } })).status, 200)
 })
 
-t.test('operations 82: without a store, and while it is down, every route that touches data says so', async t => {
+t.test('operations 82, 110: without a store, and while it is down, every route that touches data says so', async t => {
   const routes = [...PATHS.map(path => [path, 'GET'] as const), ['/retention/purge', 'POST'] as const]
   const emulator = await startEmulator(t)
   const on = { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: ADMIN_KEY }
@@ -63,7 +67,10 @@ t.test('operations 82: without a store, and while it is down, every route that t
   }
 
   const down = await startAdminGateway(t, {
-    env: { GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `postgres://u:p@127.0.0.1:${await findClosedPort()}/db` }
+    env: {
+      GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
+      GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `postgres://u:hunter2@127.0.0.1:${await findClosedPort()}/db`
+    }
   })
   for (const [path, method] of routes) {
     const { status, json } = await down.logs(path, { method, headers: { 'x-admin-api-key': ADMIN_KEY } })
@@ -71,6 +78,11 @@ t.test('operations 82: without a store, and while it is down, every route that t
     t.same(json, error('query_store_unavailable', 'Traffic log query store is unavailable'), path)
   }
   t.match((await down.logs('/health')).json, { query_store: 'postgres', writer: 'connected', store: null })
+  t.equal(await down.gateway.stop(), 0)
+  const log = JSON.stringify(readLog(down.gateway))
+  t.match(log, /"GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN":"\*\*\*"/)
+  t.match(log, /"event":"traffic_sink_unavailable"/)
+  t.notMatch(log, 'hunter2')
 })
 
 t.test('operations 23: the paths of the admin API are never repaired into those of a family', async t => {

@@ -213,7 +213,9 @@ t.test('operations 87: a record, its request, its response, and the newest recor
   t.same((await logs(`/${ids[0]}/request`)).json, { id: ids[0], request_headers: null, request_body: null })
   t.same((await logs(`/${ids[0]}/response`)).json, { id: ids[0], response_body: null })
   for (const path of ['', '/request', '/response']) {
-    t.same((await logs(`/not-a-uuid${path}`)).json, error('invalid_log_id', 'Invalid traffic log id'))
+    const invalid = await logs(`/not-a-uuid${path}`)
+    t.equal(invalid.status, 400)
+    t.same(invalid.json, error('invalid_log_id', 'Invalid traffic log id'))
     const unknown = await logs(`/${UNKNOWN_ID}${path}`)
     t.equal(unknown.status, 404)
     t.same(unknown.json, error('log_not_found', 'Traffic log event not found'))

@@ -234,7 +234,7 @@ t.test('one replay runs at a time; it ends with its client, and at its own deadl
 
 t.test('a stopping gateway starts no replay, and ends one that runs with the result of its request', async t => {
   const record = recordOf({ ...body, messages: [{ role: 'user', content: '[[hang]]' }] })
-  const { logs, emulator, gateway } = await start(t, [record], { env: { SHUTDOWN_TIMEOUT_SECONDS: '1' } })
+  const { logs, emulator, gateway } = await start(t, [record], { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' } })
   const running = logs(`/${record.id}/replay`, postJson(''))
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
   // The listener soon accepts no further connection, but this one stays open.

@@ -47,7 +47,7 @@ t.test('operations 75: a full queue drops and counts while requests go on', asyn
   )
   const lines = () => readLog(gateway).filter(({ event }) => event === 'traffic_record_dropped')
   await waitUntil(() => lines().length > 0, 'there is a warning')
-  t.match(lines()[0], { level: 'WARNING', reason: 'queue_full' })
+  t.match(lines()[0], { level: 'WARNING', reason: 'queue_full', msg: 'Traffic log queue is full; dropping event' })
 })
 
 t.test('operations 75: where nothing may be dropped, requests wait for room', async t => {
