@@ -3,7 +3,7 @@
 import t from 'tap'
 import { scrapeUntil } from '../../support/metrics.ts'
 import { startRecordedGateway } from '../../support/recorded-gateway.ts'
-import { openStream, urlOf } from './support.ts'
+import { bodyOf, families, model, openStream, urlOf } from './support.ts'
 
 const env = { GATEWAY_METRICS_ENABLED: 'true' }
 
@@ -12,23 +12,25 @@ t.test(
   async t => {
     const gateway = await startRecordedGateway(t, { env })
     const { emulator } = gateway
-    const { aborted } = emulator.stats
-    const controller = new AbortController()
-    const response = await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
-    const reader = response.body?.getReader()
-    for (let chunks = 0; chunks < 2; chunks += 1) await reader?.read()
-    controller.abort()
-    await reader?.read().catch(() => undefined)
-    await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1 && stats.activeChatRequests === 0)
-    await scrapeUntil(gateway, metrics => metrics.sum('gateway_stream_disconnects_total') === 1, 'it is counted')
-    t.match(await gateway.rowOf(response), {
-      status_code: 499,
-      upstream_status_code: 200,
-      error_type: 'stream_cancelled'
-    })
+    for (const [index, family] of families.entries()) {
+      const controller = new AbortController()
+      const response = await openStream(gateway, family, '[[tick:50]][[len:5000]]', { signal: controller.signal })
+      const reader = response.body?.getReader()
+      for (let chunks = 0; chunks < 2; chunks += 1) await reader?.read()
+      controller.abort()
+      await reader?.read().catch(() => undefined)
+      await emulator.waitFor(({ stats }) => stats.aborted === index + 1 && stats.activeChatRequests === 0)
+      await scrapeUntil(gateway, text => text.sum('gateway_stream_disconnects_total') === index + 1, 'it is counted')
+      t.match(
+        await gateway.rowOf(response),
+        { status_code: 499, upstream_status_code: 200, error_type: 'stream_cancelled' },
+        family
+      )
+    }
+    const aborted = { status_code: 499, error_type: 'stream_cancelled', metadata: { lifecycle: 'streaming_aborted' } }
     t.match(
       gateway.records().filter(({ status_code }) => status_code === 499),
-      [{ status_code: 499, error_type: 'stream_cancelled', metadata: { lifecycle: 'streaming_aborted' } }]
+      families.map(() => aborted)
     )
   }
 )
@@ -38,29 +40,36 @@ t.test(
   async t => {
     const gateway = await startRecordedGateway(t, { env })
     const { emulator } = gateway
-    const { aborted } = emulator.stats
-    const controller = new AbortController()
-    const asked = fetch(urlOf(gateway, 'completions'), {
-      method: 'POST',
-      body: JSON.stringify({ model: 'GigaChat-2', messages: [{ role: 'user', content: '[[hang]]' }] }),
-      signal: controller.signal
-    }).catch(() => undefined)
-    await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
-    controller.abort()
-    await asked
-    await emulator.waitFor(({ stats }) => stats.aborted === aborted + 1)
-    const record = await gateway.recordWhere(({ status_code }) => status_code === 499, 'it has its record')
-    t.match(record, {
-      error_type: 'request_cancelled',
-      route: '/v1/chat/completions',
-      model_requested: 'GigaChat-2',
-      client_ip_hash: /^hmac-sha256:/,
-      metadata: { lifecycle: 'request_aborted' }
-    })
+    for (const [index, family] of families.entries()) {
+      const controller = new AbortController()
+      const url = urlOf(gateway, family)
+      const asked = fetch(url, {
+        method: 'POST',
+        body: JSON.stringify(bodyOf(family, '[[hang]]')),
+        signal: controller.signal
+      }).catch(() => undefined)
+      await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
+      controller.abort()
+      await asked
+      await emulator.waitFor(({ stats }) => stats.aborted === index + 1)
+      const path = new URL(url).pathname
+      const record = await gateway.recordWhere(({ metadata }) => metadata.path === path, 'it has its record')
+      t.match(
+        record,
+        {
+          status_code: 499,
+          error_type: 'request_cancelled',
+          model_requested: model,
+          client_ip_hash: /^hmac-sha256:/,
+          metadata: { lifecycle: 'request_aborted' }
+        },
+        family
+      )
+    }
     const metrics = await scrapeUntil(
       gateway,
-      text => text.sum('gateway_requests_total', { status: '499' }) === 1,
-      'it is counted'
+      text => text.sum('gateway_requests_total', { status: '499' }) === families.length,
+      'all are counted'
     )
     t.equal(metrics.sum('gateway_stream_disconnects_total'), 0)
   }
