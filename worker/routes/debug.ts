@@ -35,7 +35,7 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
     const { body } = await audit.run(request.context, { action: 'debug_translate' }, () =>
       translator.translateDebug({ bytes, context }, signal)
     )
-    sendJson(reply, 200, {}, body)
+    sendJson(reply, 200, { 'cache-control': 'no-store' }, body)
   }
 
   function mount(path: string, readTask: (request: FastifyRequest) => DebugTask): void {

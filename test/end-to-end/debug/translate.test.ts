@@ -56,8 +56,9 @@ t.test('operations 95: a completions body translates to a messages body, with th
       { role: 'user', content: 'Hi' }
     ]
   }
-  const { status, json } = await call('/_debug/translate', { from: 'openai', to: 'anthropic', payload })
+  const { status, json, headers } = await call('/_debug/translate', { from: 'openai', to: 'anthropic', payload })
   t.equal(status, 200)
+  t.equal(headers.get('cache-control'), 'no-store')
   t.same(json.payload, {
     model: 'GigaChat-2-Max',
     system: 'Be brief.',
