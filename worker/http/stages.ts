@@ -23,11 +23,26 @@ export function refuseBrokenHeads(): Stage {
     if (host === undefined && raw.httpVersion === '1.1') {
       throw new GatewayError('invalid_request', { message: 'The Host header is missing.' })
     }
+    if (hasSeveralHosts(raw.rawHeaders)) {
+      throw new GatewayError('invalid_request', { message: 'The Host header is given more than once.' })
+    }
     if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
       throw new GatewayError('invalid_request', { status: 417, message: 'The expectation cannot be met.' })
     }
   }
 }
+
+/** Node keeps the first of several `Host` headers, where a proxy in front may have gone by another (RFC 9112, section 3.2). */
+function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === HOST.length && name.toLowerCase() === HOST) count += 1
+  }
+  return count > 1
+}
+
+const HOST = 'host'
 
 /** 501 for a transfer coding besides `chunked`; 400 where `chunked` is there but not exactly once, or in a request of HTTP 1.0. */
 function unclearFraming(header: string): GatewayError {

@@ -254,6 +254,7 @@ t.test('an invalid request head is refused with an id and in the form of the fam
   const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   for (const [head, status, message] of [
     ['', '400 Bad Request', 'The Host header is missing.'],
+    ['host: a\r\nHost: b\r\n', '400 Bad Request', 'The Host header is given more than once.'],
     ['host: a\r\nexpect: a-miracle\r\n', '417 Expectation Failed', 'The expectation cannot be met.']
   ] as const) {
     const { socket, waitFor } = await openConnection(t, port)
