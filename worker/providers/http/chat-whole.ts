@@ -32,7 +32,7 @@ export async function completeChat(
     context,
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
-  const response = { ...fetched, bytes: dropByteOrderMark(fetched.bytes) }
+  const response = withoutByteOrderMark(fetched)
   const read: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
     ? { events: await readInThread(dependencies, call, context, response) }
     : readHere(dependencies, call, context, response)
@@ -45,6 +45,11 @@ export async function completeChat(
   const completer = dependencies.hooks.eventCompleter
   const isIncomplete = completer?.isNeeded(events, context) === true
   sink.push(isIncomplete ? await completer.complete(events, context) : events)
+}
+
+function withoutByteOrderMark(response: BufferedResponse): BufferedResponse {
+  const bytes = dropByteOrderMark(response.bytes)
+  return bytes === response.bytes ? response : { ...response, bytes }
 }
 
 function readHere(
