@@ -56,7 +56,7 @@ function writeCallMessages(context: ResponseContext, content: Part[]): Message[]
   const { calls, step } = context.plan
   const head = { role: 'assistant', ...writeStateId(context) }
   const parts = calls.map(call => writeCall(context, call))
-  if (step.callOnMessage === true) {
+  if (step.callOnMessage === true && parts.length > 0) {
     return parts.map((part, index) => ({ ...head, content: index === 0 ? content : [], ...part }))
   }
   if (step.callsInOwnMessages === true && parts.length > 0) {

@@ -131,6 +131,8 @@ t.test('directives write calls in the forms that clients should tolerate', async
     { content: [], function_call: { name: 'get_weather', arguments: '{"city":"Oslo"}' } },
     { function_call: { name: 'get_time' } }
   ])
+  const { messages } = JSON.parse((await chatV2('[[msgcall]][[text:no call]]')).text)
+  t.strictSame(messages, [{ role: 'assistant', content: [{ text: 'no call' }] }], 'a text is not lost')
   const several = await read('[[multimsg]][[statekey:tools_state_id]]')
   t.equal(several.length, 2)
   t.match(several[1], { tools_state_id: stateForm, content: [{ function_call: { name: 'get_time' } }] })
