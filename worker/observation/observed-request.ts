@@ -201,10 +201,13 @@ export abstract class ObservedRequest implements RequestView {
 
   /** The provider's token counts; a count that it did not report leaves an earlier one in place. */
   usage(usage: NormalizedUsage): void {
-    const { inputTokens, outputTokens } = usage
+    const { inputTokens, outputTokens, totalTokens } = usage
     const facts: { -readonly [Name in keyof RequestFacts]: RequestFacts[Name] } = { ...this.#facts }
     if (inputTokens !== null) facts.inputTokens = inputTokens
     if (outputTokens !== null) facts.outputTokens = outputTokens
+    // An earlier total would be too small for later counts.
+    if (totalTokens === null) delete facts.totalTokens
+    else facts.totalTokens = totalTokens
     this.#facts = facts
     this.#observation?.usage(this, usage)
   }

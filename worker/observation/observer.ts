@@ -145,6 +145,8 @@ export interface PlannedFacts {
 export interface RequestFacts extends Partial<PlannedFacts> {
   readonly inputTokens?: number
   readonly outputTokens?: number
+  /** As the provider counts it; not always the sum of the others. */
+  readonly totalTokens?: number
 }
 
 /** The error that ended a request, for records and spans that are allowed to hold content: its message may repeat some. */

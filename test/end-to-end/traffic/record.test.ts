@@ -149,6 +149,27 @@ t.test('every family has all members of a request that succeeds', async t => {
   }
 })
 
+t.test("the total of the provider's token counts is recorded, also where it is not their sum", async t => {
+  for (const [usage, expected] of [
+    [
+      { prompt_tokens: 3, completion_tokens: 2, total_tokens: 9 },
+      { input_tokens: 3, output_tokens: 2, total_tokens: 9 }
+    ],
+    [{ total_tokens: 9 }, { input_tokens: undefined, output_tokens: undefined, total_tokens: 9 }],
+    [
+      { prompt_tokens: 3, completion_tokens: 2 },
+      { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
+    ]
+  ] as const) {
+    const message = { role: 'assistant', content: 'ok' }
+    shared.emulator.respondNext({ body: { choices: [{ index: 0, message, finish_reason: 'stop' }], usage } })
+    const response = await askIn(shared, 'completions', 'hello')
+    t.equal(response.json.usage.total_tokens, expected.total_tokens)
+    t.match(await shared.recordOf(response), expected)
+    t.equal((await shared.rowOf(response)).total_tokens, expected.total_tokens)
+  }
+})
+
 t.test('the model of the settings is told apart, and a refused model is named', async t => {
   const body = { messages: [{ role: 'user', content: 'hi' }] }
   const unnamed = await post(`${shared.url}/v1/chat/completions`, body)

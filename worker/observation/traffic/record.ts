@@ -3,7 +3,7 @@
 import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { rememberCombinations } from '../../performance/remember-texts.ts'
-import type { Caller, ClosedFacts, Protocol, RequestView } from '../observer.ts'
+import type { Caller, ClosedFacts, Protocol, RequestFacts, RequestView } from '../observer.ts'
 import { type CommonFacts, describeCommon, describeOwn, readCommonFacts } from '../request-metadata.ts'
 
 /** What was seen of a request besides its view and its end. */
@@ -149,6 +149,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       const requested = facts.model === undefined ? request.readRefusedModel() : facts.requestedModel
       const others = writeObject({
         span_id: quote(spanId),
+        total_tokens: writeOwnTotal(facts),
         metadata: writeOwnMetadata(request, closed, seen),
         ...content
       })
@@ -170,6 +171,13 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       }
     }
   }
+}
+
+/** The provider's total; undefined where it is the sum that the other end of a batch computes. */
+function writeOwnTotal({ inputTokens, outputTokens, totalTokens }: RequestFacts): string | undefined {
+  const hasSum = inputTokens !== undefined || outputTokens !== undefined
+  const sum = hasSum ? (inputTokens ?? 0) + (outputTokens ?? 0) : undefined
+  return totalTokens === undefined || totalTokens === sum ? undefined : String(totalTokens)
 }
 
 /** A member without a value is left out. */
