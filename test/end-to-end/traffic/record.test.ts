@@ -46,12 +46,17 @@ function sendRaw({ url }: RecordedGateway, bytes: string): Promise<string> {
 t.test('operations 69: a JSONL record is one private line with sorted members and without content', async t => {
   const files = createTrafficFiles(t)
   mkdirSync(dirname(files.jsonl))
-  writeFileSync(files.jsonl, '')
-  chmodSync(files.jsonl, 0o644)
+  for (const path of [files.jsonl, files.sqlite]) {
+    writeFileSync(path, '')
+    chmodSync(path, 0o644)
+  }
   const gateway = await startRecordedGateway(t, { files })
   const response = await askIn(gateway, 'completions', 'hello')
   const record = await gateway.recordOf(response)
-  t.equal(statSync(files.jsonl).mode & 0o777, 0o600)
+  await gateway.rowOf(response)
+  for (const path of [files.jsonl, files.sqlite, `${files.sqlite}-wal`, `${files.sqlite}-shm`]) {
+    t.equal(statSync(path).mode & 0o777, 0o600, path)
+  }
   const lines = readFileSync(files.jsonl, 'utf8').split('\n').filter(Boolean)
   t.equal(lines.length, 1)
   const [line = ''] = lines
