@@ -125,6 +125,11 @@ t.test('bridge 81: tokens are counted by the provider, with one call for a whole
   t.match(last('keyed', '/count_tokens').body.messages, [{ content: [{ text: 'one two' }, { text: 'three' }, {}] }])
   const refused = await post(`${url}/v1/messages/count_tokens`, { model: aliases.keyed, messages: [] })
   t.equal(refused.status, 400)
+  for (const [path, body] of counts) {
+    const error = { type: 'rate_limit_error', message: 'Slow down' }
+    emulator.respondNext({ path: '/count_tokens', body: { type: 'error', error } })
+    t.equal((await post(url + path, body)).status, 429, `${path}: an error with status 200`)
+  }
 })
 
 t.test('the provider has no embeddings: requests for them are refused before any call', async t => {

@@ -2,6 +2,7 @@
 
 import { GatewayError, isJsonObject, type JsonObject } from '../../../normalized/index.ts'
 import type { TokenCountCodec } from '../../face.ts'
+import { findExternalError } from '../../shared/external-error.ts'
 import { MESSAGES_HEADERS } from './headers.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
 
@@ -19,8 +20,10 @@ export const messagesCompatibleTokenCount: TokenCountCodec<MessagesCompatibleOpt
   }
 }
 
-/** Reads the number of a token count. Raises `provider_protocol_error` for any other body. */
+/** Reads the number of a token count. Raises the provider's error in the body, and `provider_protocol_error` for any other body. */
 export function readTokenCount(body: unknown): number {
+  const error = isJsonObject(body) ? findExternalError(body) : undefined
+  if (error !== undefined) throw error
   const tokens = isJsonObject(body) ? body.input_tokens : undefined
   if (typeof tokens !== 'number' || !Number.isSafeInteger(tokens) || tokens < 0) {
     throw new GatewayError('provider_protocol_error', { cause: 'invalid_token_counts' })

@@ -506,6 +506,8 @@ t.test('bridge 81: one call counts all texts', async t => {
   for (const body of [{}, { input_tokens: -1 }, { input_tokens: 1.5 }, null, [1]]) {
     t.throws(() => countTokens?.read(body, { count: 1 }), { code: 'provider_protocol_error' })
   }
+  const limited = { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } }
+  t.throws(() => countTokens?.read(limited, { count: 1 }), { code: 'rate_limited', status: 429, message: 'Slow down' })
 })
 
 t.test('the model list is one page', async t => {
