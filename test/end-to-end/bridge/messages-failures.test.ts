@@ -173,7 +173,7 @@ for (const family of families) {
       const reader = response.body?.getReader()
       for (let text = ''; !text.includes('word1'); ) text += Buffer.from((await reader?.read())?.value ?? []).toString()
       controller.abort()
-      await emulator.waitFor(({ stats }) => stats.aborted > before, 1_000)
+      await emulator.waitFor(({ stats }) => stats.aborted > before, 5_000)
     }
   )
 

@@ -26,7 +26,7 @@ t.test('bridge 54: concurrent list requests with an empty catalog wait for the o
 t.test('bridge 51, 54: a gateway becomes ready without a request, and lists its models from one discovery', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
-  await waitUntil(async () => (await getAnywhere(`${gateway.url}/ready`)).status === 200, 'it is ready', 5_000)
+  await waitUntil(async () => (await getAnywhere(`${gateway.url}/ready`)).status === 200, 'it is ready', 10_000)
   const { json } = await get(`${gateway.url}/ready`)
   t.match(json, {
     schema_version: 'gateway.readiness.v1',
