@@ -2,8 +2,9 @@
 // documents, finds them only after a refresh, and fails as a test tells it.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { type SearchServerFakeOptions, SearchStore } from './opensearch/store.ts'
 
@@ -11,9 +12,10 @@ export type { SearchServerFakeOptions } from './opensearch/store.ts'
 
 /**
  * How a call fails, besides a status. `cut`: the connection breaks before the server does anything; `lost`: after it has done the call;
- * `half`: in the middle of the response. `silent`: no response. `garbage`: broken JSON. `text`: the page of another server.
+ * `half`: in the middle of the response. `silent`: no response. `garbage`: broken JSON. `text`: the page of another server. `endless`: JSON
+ * that goes on as long as it is read; `bomb`: the same in few compressed bytes.
  */
-export type CallFailure = number | 'cut' | 'lost' | 'half' | 'silent' | 'garbage' | 'text'
+export type CallFailure = number | 'cut' | 'lost' | 'half' | 'silent' | 'garbage' | 'text' | 'endless' | 'bomb'
 
 export interface Call {
   readonly method: string
@@ -34,6 +36,10 @@ interface ServerControls {
 }
 
 export type SearchServerFake = SearchStore & ServerControls
+
+function* spaces(): Generator<Buffer> {
+  for (;;) yield Buffer.alloc(1024 * 1024, ' ')
+}
 
 /** Starts a server that stops with the test, which fails if the server was sent what it must not be sent. */
 export async function startSearchServer(t: Test, options: SearchServerFakeOptions = {}): Promise<SearchServerFake> {
@@ -68,6 +74,12 @@ export async function startSearchServer(t: Test, options: SearchServerFakeOption
         return void response.write('{"items":[', () => request.socket.destroy())
       }
       if (failure === 'garbage') return void response.setHeader('content-type', 'application/json').end('{"items":[')
+      if (failure === 'endless')
+        return void Readable.from(spaces()).pipe(response.setHeader('content-type', 'application/json'))
+      if (failure === 'bomb') {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+        return void response.end(gzipSync(Buffer.alloc(80 * 1024 * 1024, ' ')))
+      }
       if (failure === 'text') return void response.setHeader('content-type', 'text/html').end('<p>welcome</p>')
       answer(response, status, content)
     } catch (error) {

@@ -1,6 +1,8 @@
-// Calls to the search server through the official client: one place for the deadline, the credentials and the errors. Its errors hold no
+// Calls to the search server through the official client: one place for the bounds, the credentials and the errors. Its errors hold no
 // body, no header and no credential, so that they can be logged.
+import type { IncomingMessage } from 'node:http'
 import { Client, errors } from '@opensearch-project/opensearch'
+import { decompress, readContentEncoding } from '../../../../shared/content-encoding.ts'
 
 /** The server is not available, or refuses a whole call. */
 export class SearchServerError extends Error {
@@ -47,6 +49,8 @@ export interface SearchServerOptions {
 
 /** Connections of one sink: a bulk call and a redaction at the same time. */
 const SOCKETS_MAX = 2
+/** Of one response, also decompressed: far above the documents of a redaction, which have the longest one. */
+const RESPONSE_BYTES_MAX = 64 * 1024 * 1024
 
 /** Creates the client; the first call opens a connection, which is kept. Raises a `TypeError` for something that is not a URL. */
 export function connectToSearchServer(options: SearchServerOptions): SearchServer {
@@ -65,8 +69,6 @@ export function connectToSearchServer(options: SearchServerOptions): SearchServe
     compression: 'gzip',
     suggestCompression: true,
     agent: { keepAlive: true, maxSockets: SOCKETS_MAX },
-    // Captured bodies may have such members, and nothing here merges a parsed object into another one.
-    disablePrototypePoisoningProtection: true,
     // The client's own option sends nothing when only one of the two is set.
     ...(username === '' && password === '' ? {} : { headers: { authorization: writeBasic(username, password) } })
   })
@@ -74,22 +76,30 @@ export function connectToSearchServer(options: SearchServerOptions): SearchServe
 
   return {
     async call({ method, path, query, body, lines }) {
-      const request = client.transport.request({
-        method,
-        path,
-        ...(query && { querystring: query }),
-        ...(body && { body }),
-        ...(lines !== undefined && { bulkBody: lines })
-      })
+      const request = client.transport.request(
+        {
+          method,
+          path,
+          ...(query && { querystring: query }),
+          ...(body && { body }),
+          ...(lines !== undefined && { bulkBody: lines })
+        },
+        // The client itself would gather a body without a bound, and a text that is too long for it ends the process.
+        { asStream: true }
+      )
       running.add(request)
+      let isLate = false
       // The client's own timeout begins anew with each byte.
-      const timer = setTimeout(() => request.abort(), timeoutMs)
+      const timer = setTimeout(() => {
+        isLate = true
+        request.abort()
+      }, timeoutMs)
       try {
-        const response = await request
-        return { status: response.statusCode ?? 0, body: response.body }
+        const { statusCode, body: response } = await request
+        return { status: statusCode ?? 0, body: await readBody(response as unknown as IncomingMessage) }
       } catch (error) {
-        if (error instanceof errors.ResponseError) return { status: error.meta.statusCode ?? 0, body: error.meta.body }
-        throw new SearchServerError(describeFailure(error))
+        if (error instanceof SearchServerError) throw error
+        throw new SearchServerError(isLate ? LATE : describeFailure(error))
       } finally {
         clearTimeout(timer)
         running.delete(request)
@@ -126,15 +136,43 @@ export function readObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
+/** Reads a body to its end: JSON where the head says so, else text. */
+async function readBody(response: IncomingMessage): Promise<unknown> {
+  const { 'content-type': type = '', 'content-encoding': encodingName } = response.headers
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    // Leaving the loop closes the connection.
+    if (bytes > RESPONSE_BYTES_MAX) throw tooLong()
+    chunks.push(chunk)
+  }
+  const encoding = readContentEncoding(encodingName) ?? 'identity'
+  const content = Buffer.concat(chunks, bytes)
+  const whole = encoding === 'identity' ? content : await decompress(content, encoding, RESPONSE_BYTES_MAX)
+  if (whole === undefined) throw tooLong()
+  const text = whole.toString('utf8')
+  return JSON_TYPE.test(type) && text !== '' ? JSON.parse(text) : text
+}
+
+const JSON_TYPE = /application\/(?:vnd\.opensearch\+)?json/i
+
+function tooLong(): SearchServerError {
+  return new SearchServerError(`The search server answered with more than ${RESPONSE_BYTES_MAX} bytes.`)
+}
+
 function writeBasic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }
 
+const LATE = 'The search server did not answer in time.'
+
 function describeFailure(error: unknown): string {
   // Its message is the system's or that of TLS; those of other errors may quote the response.
   if (error instanceof errors.ConnectionError) return `The search server cannot be reached: ${error.message}`
-  if (error instanceof errors.TimeoutError || error instanceof errors.RequestAbortedError) {
-    return 'The search server did not answer in time.'
+  if (error instanceof errors.TimeoutError || error instanceof errors.RequestAbortedError) return LATE
+  if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET') {
+    return 'The search server broke its response off.'
   }
   return `The call to the search server failed: ${error instanceof Error ? error.name : typeof error}`
 }

@@ -187,6 +187,19 @@ t.test('calls that fail as a whole are outages, and nothing is stored twice afte
   t.strictSame(storedIds(server), idsOf(records))
 })
 
+t.test('a response without an end, also a compressed one, is an outage and is not gathered', async t => {
+  const { server, sink } = await startSink(t)
+  const records: TrafficRecord[] = []
+  for (const failure of ['endless', 'bomb'] as const) {
+    const batch = createRecords(2)
+    records.push(...batch)
+    server.failNext('_bulk', failure)
+    await t.rejects(sink.write(batch), { name: 'SearchServerError', message: /answered with more than/ }, failure)
+  }
+  await sink.write(records)
+  t.strictSame(storedIds(server), idsOf(records))
+})
+
 t.test('a record of a call without a response is not stored twice, even when the data stream rolls over', async t => {
   const { server, sink } = await startSink(t)
   const records = createRecords(3)
