@@ -84,7 +84,9 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
     const outcomes: Record<string, MirrorOutcome> = {}
     for (const mirror of mirrors) {
       try {
-        const isFound = await (await mirror.use()).redact(id, fields, metadata)
+        const redacting = mirror.use().then(sink => sink.redact(id, fields, metadata))
+        const isFound = await withDeadline(redacting, MIRROR_MS_MAX)
+        if (isFound === undefined) throw new Error(`The mirror did not answer within ${MIRROR_MS_MAX} ms.`)
         outcomes[mirror.name] = isFound ? 'redacted' : 'not_stored'
       } catch (error) {
         log.warn({ event: 'traffic_redaction_failed', sink: mirror.name, err: error }, 'A mirror kept redacted content')
@@ -134,6 +136,8 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
 const PAGE_CHARACTERS_MAX = 4 * 1024 * 1024
 const SETTLE_MS_MAX = 1_000
 const STATUS_MS_MAX = 1_000
+/** All calls of a redaction to one mirror: the store is redacted by then, and the outcome has to come before the asker gives up. */
+const MIRROR_MS_MAX = 10_000
 
 /** The records of a page with their content, until that is enough for one answer. */
 async function listWhole(queries: TrafficQueries, page: PageRequest): Promise<Answer<'list-whole'>> {
