@@ -223,7 +223,7 @@ async function analyze(dsn: string): Promise<void> {
 function open({ name, location }: Place): Promise<RelationalStore> | RelationalStore {
   return name === 'sqlite'
     ? openSqliteStore(location, openSqliteQueries)
-    : connectToPostgres(location, { connections: 4, timeoutMs: 60_000, mayMigrate: true })
+    : connectToPostgres(location, { writeConnections: 2, askConnections: 2, timeoutMs: 60_000, mayMigrate: true })
 }
 
 /** The median of many calls, in milliseconds. */

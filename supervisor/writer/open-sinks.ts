@@ -20,10 +20,10 @@ const QUEUE_BYTES_MAX = 128 * 1024 * 1024
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Of one file of lines: an editor still opens it. */
 const JSONL_BYTES_MAX = 256 * 1024 * 1024
-/** Connections to Postgres: two write, the others answer. */
-const POSTGRES_CONNECTIONS = 4
 /** While one waits for the server the other one is prepared, and the server works on two processors. */
 const POSTGRES_BATCHES_AT_ONCE = 2
+/** Connections to Postgres for everything but writes, of which each batch has its own. */
+const POSTGRES_ASK_CONNECTIONS = 2
 const POSTGRES_TIMEOUT_MS = 30_000
 
 export interface OpenSinks {
@@ -113,7 +113,8 @@ function openStore(
     }
     const { connectToPostgres } = await import('./store/postgres/connect.ts')
     return connectToPostgres(location, {
-      connections: POSTGRES_CONNECTIONS,
+      writeConnections: POSTGRES_BATCHES_AT_ONCE,
+      askConnections: POSTGRES_ASK_CONNECTIONS,
       timeoutMs: POSTGRES_TIMEOUT_MS,
       mayMigrate: settings.trafficLogAutoMigrate
     })

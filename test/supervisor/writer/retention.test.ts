@@ -51,7 +51,8 @@ t.test('SQLite: records beyond the retention are deleted in batches, younger one
 
 t.test('Postgres: the same, also when two gateways on one database do it at the same time', async t => {
   const server = await startPostgres(t)
-  const connect = () => connectToPostgres(server.dsn, { connections: 4, timeoutMs: 30_000, mayMigrate: true })
+  const connect = () =>
+    connectToPostgres(server.dsn, { writeConnections: 2, askConnections: 2, timeoutMs: 30_000, mayMigrate: true })
   const store = await connect()
   t.teardown(() => store.close())
   const second = await connect()

@@ -61,11 +61,20 @@ const CHECK_VIOLATION = '23514'
 /** Key of the advisory lock under which one gateway at a time deletes old records: "gatewaz" as bytes. */
 const PURGE_LOCK = '29099043906544762'
 
+export interface PostgresStoreOptions {
+  readonly mayMigrate: boolean
+  /** The connections that write records; those of the other pool unless given. */
+  readonly writing?: Pool
+}
+
 /**
  * Checks or migrates the schema and returns the store. Rejects with `SchemaMissingError`, `NewerSchemaError` and the driver's errors; the
- * pool stays the caller's.
+ * pools stay the caller's.
  */
-export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate: boolean }): Promise<RelationalStore> {
+export async function openPostgresStore(
+  pool: Pool,
+  { mayMigrate, writing = pool }: PostgresStoreOptions
+): Promise<RelationalStore> {
   const client = await pool.connect()
   try {
     await prepareSchema(client, { mayMigrate })
@@ -111,8 +120,11 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
     return newMonths
   }
 
-  async function inTransaction<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
-    const connection = await pool.connect()
+  async function inTransaction<Result>(
+    work: (connection: PoolClient) => Promise<Result>,
+    connections = pool
+  ): Promise<Result> {
+    const connection = await connections.connect()
     let isBroken = false
     try {
       await connection.query('BEGIN')
@@ -173,13 +185,13 @@ export async function openPostgresStore(pool: Pool, { mayMigrate }: { mayMigrate
     },
     async write(records) {
       try {
-        const created = await inTransaction(connection => insertNew(connection, records)).catch((error: unknown) => {
+        const created = await inTransaction(connection => insertNew(connection, records), writing).catch(error => {
           const code = codeOf(error)
           // The tables have no check of their own: another gateway has dropped the partition of an old month.
           if (code === CHECK_VIOLATION) months.clear()
           // Records that are sent again, after a writer or a connection was lost.
           else if (code !== UNIQUE_VIOLATION) throw error
-          return inTransaction(connection => insertMissing(connection, records))
+          return inTransaction(connection => insertMissing(connection, records), writing)
         })
         for (const month of created) months.add(month)
       } catch (error) {

@@ -3,6 +3,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { writeRecordTime } from '../../../../../shared/traffic/record.ts'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
+import { connectToPostgres } from '../../../../../supervisor/writer/store/postgres/connect.ts'
 import { postgresDialect } from '../../../../../supervisor/writer/store/postgres/queries.ts'
 import { openPostgresStore } from '../../../../../supervisor/writer/store/postgres/sink.ts'
 import { NewerSchemaError, SchemaMissingError } from '../../../../../supervisor/writer/store/schema-errors.ts'
@@ -120,6 +121,27 @@ t.test('Postgres', async t => {
     await other.purge({ ...olderThan('2026-01-05T00:00:00.000000Z'), batchSize: 9 })
     await one.write([createOld()])
     t.equal((await one.queries.list(pageOf())).length, 1)
+  })
+
+  t.test('questions that wait for the server keep no record waiting', async t => {
+    const pool = await createDatabase(t)
+    const { database = '' } = pool.options
+    const dsn = Object.assign(new URL(server.dsn), { pathname: database }).href
+    const limits = { writeConnections: 2, askConnections: 2, timeoutMs: 30_000 }
+    const store = await connectToPostgres(dsn, { ...limits, mayMigrate: true })
+    t.teardown(() => store.close())
+    const blocker = await pool.connect()
+    await blocker.query('BEGIN; LOCK TABLE gateway_admin_audit')
+    const entry = {
+      ...{ created_at: '2026-01-05T10:00:00.000000Z', request_id: 'r', action: 'list', target: null, outcome: 'ok' },
+      ...{ row_count: 0, admin_key_hash: null, client_ip_hash: null }
+    }
+    const audits = Array.from({ length: 4 }, () => store.audit(entry))
+    await store.write([createRecord()])
+    t.equal((await pool.query('SELECT count(*) FROM gateway_traffic_logs')).rows[0]?.count, '1')
+    await blocker.query('ROLLBACK')
+    blocker.release()
+    await Promise.all(audits)
   })
 
   t.test('a record that the tables do not take is refused, and the connection stays of use', async t => {
