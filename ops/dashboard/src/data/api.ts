@@ -131,7 +131,11 @@ export interface ApiOptions {
 /** Creates a client. Every method rejects with `ApiError`, or with the reason of an aborted signal. */
 export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = { accept: 'application/json', ...(init.headers as Record<string, string>), 'x-admin-api-key': key }
+    // Raises a `TypeError` for a key that no header can hold, which is none of the gateway.
+    const headers = new Headers({
+      ...{ accept: 'application/json', ...(init.headers as Record<string, string>) },
+      'x-admin-api-key': key
+    })
     let response: Response
     try {
       response = await send(new URL(path, base), { ...init, headers, cache: 'no-store', credentials: 'omit' })
