@@ -114,7 +114,8 @@ export class BatchBuilder {
       kind: 'batch',
       sequence,
       characters: this.#characters,
-      ids: this.#columns.requestIds.map(() => randomUUIDv7()),
+      // Those of one millisecond have no order of their own, and a tail continues behind the id that its client saw last.
+      ids: this.#columns.requestIds.map(() => randomUUIDv7()).sort(),
       ...this.#columns
     }
     const shared = [...this.#placeByText.keys()].join(',')

@@ -66,6 +66,13 @@ t.test('operations 87: every new record is an event, once, and a client that com
 
   const strange = await openTail(started, '?limit=1', { 'last-event-id': 'no such id' })
   t.same((await readEvents(strange, { count: 1 })).map(requestIdOf), [missed])
+
+  // Records that are stored together: a client may leave after any of them and wants those behind it.
+  const crowded = await openTail(started, '?limit=1')
+  const pings = sendPings(started.gateway.url, 50)
+  const ids = (await readEvents(crowded, { count: 51 })).map(({ id }) => id)
+  await pings
+  t.same(ids, ids.toSorted())
 })
 
 t.test('a tail has the records that other workers stored while the writer was started again', async t => {

@@ -178,3 +178,10 @@ t.test('records are restored however their members were divided', async t => {
 function parse(record: object): TrafficRecord {
   return JSON.parse(JSON.stringify(record)) as TrafficRecord
 }
+
+t.test('the ids of a batch grow in the order in which its requests ended', async t => {
+  const records = Array.from({ length: 100 }, (_, index) => ({ ...EMPTY_RECORD, requestId: String(index) }))
+  const ids = send(new BatchBuilder(), records).restored.map(({ id }) => id)
+  t.equal(new Set(ids).size, records.length)
+  t.same(ids, ids.toSorted())
+})
