@@ -330,6 +330,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fleet.broadcast({ kind: 'cancel' })
         break
       case 'close-workers':
+        // A terminal and a service manager signal every process, and one that is still loading dies of it.
+        writer?.giveUpStart()
         fleet.close()
         break
       case 'close-writer':

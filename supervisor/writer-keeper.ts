@@ -50,6 +50,8 @@ export interface WriterKeeper {
   /** Asks for what changed in the metrics. */
   collectMetrics(requestId: number): void
   reopenLog(): void
+  /** The gateway stops: a writer that has not started by now need not start, so its exit is no failure. Another one runs on. */
+  giveUpStart(): void
   /** Tells the writer to store everything and to exit; `writer-closed` follows. */
   close(): void
   kill(): void
@@ -76,6 +78,7 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
   const { log, nowMs, random, onEvent } = dependencies
   let hasStarted = false
   let hasFailed = false
+  let isStartGivenUp = false
   let isClosing = false
   let owner = 0
   let pause: NodeJS.Timeout | undefined
@@ -98,7 +101,7 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
   }
 
   function react(event: KeeperEvent): void {
-    logKeeperEvent(log, event, { name: 'writer', isClosing })
+    logKeeperEvent(log, event, { name: 'writer', isClosing: isClosing || isStartGivenUp })
     switch (event.kind) {
       case 'message':
         receive(event.value)
@@ -160,7 +163,7 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
 
   /** A failure of the first start ends the gateway; later the writer is started again. */
   function fail(reason: WriterFailure, detail: string): void {
-    if (hasFailed || isClosing) return
+    if (hasFailed || isStartGivenUp || isClosing) return
     log.error({ event: 'writer_start_failed', reason }, `The writer of the traffic log did not start: ${detail}`)
     if (hasStarted) return
     hasFailed = true
@@ -178,6 +181,11 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
     start: keeper.start,
     collectMetrics: requestId => post({ kind: 'metrics-collect', requestId }),
     reopenLog: () => post({ kind: 'reopen-log' }),
+    giveUpStart() {
+      if (hasStarted) return
+      isStartGivenUp = true
+      keeper.stopRestarting()
+    },
     close() {
       isClosing = true
       clearTimeout(pause)

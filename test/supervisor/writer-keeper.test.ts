@@ -100,6 +100,32 @@ t.test('a failed first start is reported once and not repeated', async t => {
   }
 })
 
+t.test('a writer that exits during its start is no failure where the gateway stops', async t => {
+  const { keeper, events, children, exit } = createKeeper()
+  keeper.start()
+  keeper.giveUpStart()
+  exit()
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(resolve => setImmediate(resolve))
+  t.equal(children.length, 1, 'it is not started again')
+  keeper.close()
+  t.same(
+    events.map(({ kind }) => kind),
+    ['writer-exited', 'writer-closed']
+  )
+})
+
+t.test('a writer that has started is started again while the workers close', async t => {
+  const { keeper, events, receive, exit, nextChild } = createKeeper()
+  keeper.start()
+  receive({ kind: 'writer-ready' })
+  keeper.giveUpStart()
+  exit()
+  await nextChild()
+  keeper.close()
+  exit()
+  t.equal(events.at(-1)?.kind, 'writer-closed')
+})
+
 t.test('each process reports its metrics under a number of its own, and is asked for them', async t => {
   const { keeper, events, owners, children, receive, exit, nextChild } = createKeeper()
   keeper.start()

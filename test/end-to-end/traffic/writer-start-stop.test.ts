@@ -1,5 +1,5 @@
 // Start and stop of a gateway with a traffic log.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -11,7 +11,7 @@ import { post } from '../../support/client.ts'
 import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
 import { scrapeUntil } from '../../support/metrics.ts'
 import { startPostgres } from '../../support/postgres.ts'
-import { waitUntil } from '../../support/processes.ts'
+import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import {
@@ -213,6 +213,26 @@ t.test('a file that cannot be used refuses the start and names its setting', asy
     { GATEWAY_TRAFFIC_LOG_SINK: 'sqlite', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: join(file, 'traffic.sqlite') },
     /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN [^\n]*EEXIST[^\n]*\n$/
   )
+})
+
+t.test('a stop that a terminal sends to every process during a start is no failed start', async t => {
+  const variables = {
+    GATEWAY_PORT: '0',
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_WORKERS: '1',
+    GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
+    GATEWAY_TRAFFIC_LOG_SINK: 'jsonl',
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9'
+  }
+  const started = startScript(t, join(import.meta.dirname, '../../../supervisor/main.ts'), [], variables)
+  const { pid = 0 } = started.child
+  await waitUntil(() => readChildPids(pid).length === 2, 'a worker and the writer are forked')
+  // The worker lives longer than the writer here, so the stop is not over when the writer's exit is seen.
+  const [writer = 0] = readChildPids(pid).filter(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('writer'))
+  for (const one of [pid, writer]) process.kill(one, 'SIGINT')
+  t.same(await started.exited, { code: 0, signal: null })
+  t.equal(started.errors(), '')
+  t.notMatch(started.output(), /"level":"ERROR"/)
 })
 
 t.test('tables that may not be made refuse the start by name', async t => {
