@@ -2,6 +2,7 @@
 // keep it waiting.
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { dropByteOrderMark } from './bytes.ts'
 
 /** No `.env`, secret or certificate is larger. */
 const FILE_BYTES_MAX = 1024 * 1024
@@ -14,7 +15,7 @@ export interface TextFileOptions {
 }
 
 /**
- * Reads a file in UTF-8, or everything that a pipe delivers. Throws the system's error where it cannot be read, and an `Error` for more
+ * Reads a file in UTF-8, or everything that a pipe delivers, without the byte order mark that editors of Windows write first. Throws the system's error where it cannot be read, and an `Error` for more
  * than 1 MiB and for a pipe that takes too long.
  */
 export function readTextFile(path: string, { pipeTimeoutMs = PIPE_TIMEOUT_MS }: TextFileOptions = {}): string {
@@ -34,7 +35,7 @@ function readAll(descriptor: number, deadlineMs: number): string {
   while (length <= FILE_BYTES_MAX) {
     const read = readSome(descriptor, bytes.subarray(length))
     // A pipe that nobody has opened for writing yet is at its end too.
-    if (read === 0 && !(isPipe && length === 0)) return bytes.toString('utf8', 0, length)
+    if (read === 0 && !(isPipe && length === 0)) return dropByteOrderMark(bytes.subarray(0, length)).toString('utf8')
     if (read > 0) length += read
     else if (performance.now() < deadlineMs) Atomics.wait(pause, 0, 0, PIPE_POLL_MS)
     else throw new Error('The file did not deliver its text in time.')

@@ -24,15 +24,14 @@ export interface Dotenv {
 export function parseDotenv(text: string, environment: Readonly<Record<string, string | undefined>>): Dotenv {
   const values: Record<string, string> = Object.create(null)
   const lookup: Lookup = name => environment[name] ?? values[name]
-  const withoutMark = text.replace(/^\ufeff/, '')
-  for (const match of withoutMark.matchAll(ASSIGNMENT)) {
+  for (const match of text.matchAll(ASSIGNMENT)) {
     const [, name, singleQuoted, doubleQuoted, bare] = match
     if (name === undefined) continue
     if (singleQuoted !== undefined) values[name] = singleQuoted
     else if (doubleQuoted !== undefined) values[name] = expandQuoted(doubleQuoted, lookup)
     else values[name] = expand(stripComment(bare ?? ''), lookup)
   }
-  return { values, ignoredLines: findIgnoredLines(withoutMark) }
+  return { values, ignoredLines: findIgnoredLines(text) }
 }
 
 function findIgnoredLines(text: string): number[] {

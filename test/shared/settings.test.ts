@@ -234,6 +234,8 @@ t.test('a secret is read from the file that its FILE variable names, without the
   t.equal(parseSettings({ gateway_api_key_file: file }).apiKey?.reveal(), 'from-file')
   t.same(issuesOf({ GATEWAY_API_KEY_FILE: file, GATEWAY_API_KEY: 'x' }), ['GATEWAY_API_KEY'])
   t.same(issuesOf({ GATEWAY_API_KEY_FILE: join(directory, 'missing') }), ['GATEWAY_API_KEY_FILE'])
+  writeFileSync(file, '\ufefffrom-windows\r\n')
+  t.equal(parseSettings({ GATEWAY_API_KEY_FILE: file }).apiKey?.reveal(), 'from-windows')
   writeFileSync(file, '')
   t.same(issuesOf({ GATEWAY_API_KEY_FILE: file }), ['GATEWAY_API_KEY_FILE'])
 })

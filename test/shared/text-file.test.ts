@@ -12,8 +12,9 @@ function createPipe(folder: string): string {
 }
 
 t.test('a file and an empty device are read to their end', async t => {
-  const folder = t.testdir({ file: 'text ä\n', empty: '' })
+  const folder = t.testdir({ file: 'text ä\n', marked: '\ufefftext\r\n', empty: '' })
   t.equal(readTextFile(join(folder, 'file')), 'text ä\n')
+  t.equal(readTextFile(join(folder, 'marked')), 'text\r\n', 'a byte order mark is no part of the text')
   t.equal(readTextFile(join(folder, 'empty')), '')
   t.equal(readTextFile('/dev/null'), '')
 })
