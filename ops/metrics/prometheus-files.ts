@@ -65,12 +65,13 @@ scrape_configs:
   - job_name: ${JOB}
     # GATEWAY_METRICS_PATH
     metrics_path: /metrics
-    # A file with GATEWAY_API_KEY. Not needed where GATEWAY_ENABLE_API_KEY_AUTH is off, or with GATEWAY_METRICS_PORT.
+    # A file with GATEWAY_API_KEY. Needed where clients need a key, on GATEWAY_METRICS_PORT too.
     authorization:
       type: Bearer
       credentials_file: gateway-api-key
     static_configs:
-      # One target for each gateway, however many workers it has: every worker answers for all of them.
+      # One target for each gateway, however many workers it has: every worker answers for all of them. The port is GATEWAY_METRICS_PORT
+      # where that is set.
       - targets: ['127.0.0.1:8090']
 `
 }
