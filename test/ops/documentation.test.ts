@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { settingNames } from '../../shared/settings/table.ts'
-import { errorDefinitions } from '../../worker/normalized/index.ts'
+import { errorDefinitions, GatewayError } from '../../worker/normalized/index.ts'
+import { clientFaces } from '../../worker/protocols/registry.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -11,6 +12,19 @@ t.test('the guide to errors lists every error code and no other code', async t =
   const guide = readFileSync(join(root, 'ops', 'guides', 'errors.md'), 'utf8')
   const documented = [...guide.matchAll(/^\| `([a-z_]+)` +\|/gm)].map(([, code]) => code ?? '')
   t.strictSame([...new Set(documented)].sort(), Object.keys(errorDefinitions).sort())
+})
+
+t.test('the example of the guide to errors is what a request without a role gets', async t => {
+  const guide = readFileSync(join(root, 'ops', 'guides', 'errors.md'), 'utf8')
+  const [, example = ''] = /```json\n(.*?)```/s.exec(guide) ?? []
+  const { completions } = clientFaces
+  try {
+    completions.readRequest({ model: 'm', messages: [{ content: 'hi' }] }, { requestId: 'r' })
+    t.fail('the request is refused')
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    t.strictSame(completions.writeError(error, { requestId: 'r' }).body, JSON.parse(example))
+  }
 })
 
 t.test('every setting that a guide names is a row of the settings table', async t => {
