@@ -58,7 +58,9 @@ export async function startDemoUpstream(port: number, signal: AbortSignal): Prom
       variables: {
         UPSTREAM_BASE_URL: baseUrl,
         UPSTREAM_AUTH_URL: authUrl,
-        UPSTREAM_CREDENTIALS: DEMO_CREDENTIALS
+        UPSTREAM_CREDENTIALS: DEMO_CREDENTIALS,
+        // The proxy of the machine leads to the network, not to loopback, and nothing else is reached over http.
+        HTTP_PROXY: ''
       },
       controlUrl: controlUrl ?? undefined,
       onLost(listener) {

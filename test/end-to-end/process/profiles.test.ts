@@ -29,8 +29,10 @@ t.test('the demo serves the aliases of a profile file from the embedded upstream
   const { file, holder, port } = await writeDemoFile(t)
   holder.close()
   await once(holder, 'close')
+  // A machine behind a proxy: the embedded upstream is on loopback, where the proxy does not lead.
   const gateway = startScript(t, main, ['--demo', '--config', file, '--host', '127.0.0.1', '--port', '0'], {
-    GATEWAY_WORKERS: '1'
+    GATEWAY_WORKERS: '1',
+    http_proxy: 'http://127.0.0.1:9'
   })
   const line = await gateway.readLine(one => one.includes('The gateway listens on'))
   const url = /http:\S+/.exec(line)?.[0] ?? ''
