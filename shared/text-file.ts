@@ -15,8 +15,8 @@ export interface TextFileOptions {
 }
 
 /**
- * Reads a file in UTF-8, or everything that a pipe delivers, without the byte order mark that editors of Windows write first. Throws the system's error where it cannot be read, and an `Error` for more
- * than 1 MiB and for a pipe that takes too long.
+ * Reads a file in UTF-8, or everything that a pipe delivers, without the byte order mark that editors of Windows write first. Throws the
+ * system's error where it cannot be read, and an `Error` for more than 1 MiB and for a pipe that takes too long.
  */
 export function readTextFile(path: string, { pipeTimeoutMs = PIPE_TIMEOUT_MS }: TextFileOptions = {}): string {
   // Opening a pipe would otherwise wait for its writer.

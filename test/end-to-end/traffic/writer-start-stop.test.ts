@@ -228,7 +228,9 @@ t.test('a stop that a terminal sends to every process during a start is no faile
   const { pid = 0 } = started.child
   await waitUntil(() => readChildPids(pid).length === 2, 'a worker and the writer are forked')
   // The worker lives longer than the writer here, so the stop is not over when the writer's exit is seen.
-  const [writer = 0] = readChildPids(pid).filter(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('writer'))
+  const [writer = 0] = readChildPids(pid).filter(child =>
+    readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('writer')
+  )
   for (const one of [pid, writer]) process.kill(one, 'SIGINT')
   t.same(await started.exited, { code: 0, signal: null })
   t.equal(started.errors(), '')
