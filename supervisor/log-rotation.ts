@@ -1,6 +1,16 @@
 // Rotates the runtime log by size. Every process appends to the file; the supervisor alone renames it and then has every
 // process open it anew (operations contract, section 12).
-import { existsSync, readdirSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import {
+  type BigIntStats,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  unlinkSync
+} from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Logger } from '../shared/logging.ts'
 
@@ -35,10 +45,10 @@ export function createLogRotation(dependencies: LogRotationDependencies, options
 
   function check(): boolean {
     try {
-      const isRotated = rotateWhenFull(options)
-      if (!isRotated) return false
+      const rotated = rotateWhenFull(options)
+      if (rotated === undefined) return false
       dependencies.reopen()
-      deleteOldLogs(options, dependencies.nowMs())
+      deleteOldLogs({ ...options, file: rotated }, dependencies.nowMs())
       return true
     } catch (error) {
       const nowMs = dependencies.nowMs()
@@ -52,12 +62,24 @@ export function createLogRotation(dependencies: LogRotationDependencies, options
   return { check, close: () => clearInterval(timer) }
 }
 
-function rotateWhenFull({ file, maxSizeBytes }: LogRotationOptions): boolean {
+/** Returns the former path of the file that it renamed: behind a link, which stays, that of the file itself. */
+function rotateWhenFull({ file, maxSizeBytes }: LogRotationOptions): string | undefined {
   const status = statSync(file, { bigint: true, throwIfNoEntry: false })
-  if (status === undefined || status.size < BigInt(maxSizeBytes)) return false
+  if (status === undefined || status.size < BigInt(maxSizeBytes)) return undefined
+  const isLink = lstatSync(file).isSymbolicLink()
+  if (isLink && isOutput(status)) return undefined
+  const path = isLink ? realpathSync(file) : file
   const createdAtNs = status.birthtimeNs > 0n ? status.birthtimeNs : status.mtimeNs
-  renameSync(file, findFreeName(file, createdAtNs))
-  return true
+  renameSync(path, findFreeName(path, createdAtNs))
+  return path
+}
+
+/** Whether this is where stdout or stderr goes, as with `/dev/stdout`: renaming it would change nothing but the name. */
+function isOutput({ dev, ino }: BigIntStats): boolean {
+  return [1, 2].some(descriptor => {
+    const output = fstatSync(descriptor, { bigint: true })
+    return output.dev === dev && output.ino === ino
+  })
 }
 
 /** Two files created in the same microsecond would have one name, so the later one takes the next free microsecond. */

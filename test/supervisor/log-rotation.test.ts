@@ -1,4 +1,15 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  appendFileSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
@@ -37,6 +48,40 @@ t.test('operations 107: a full log is renamed with its creation time, and every 
   const [rotated] = readdirSync(directory)
   t.match(rotated, /^gateway\.\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_\d{6}\.log$/)
   t.equal(readFileSync(join(directory, String(rotated)), 'utf8').length, 100)
+})
+
+t.test('behind a link the file itself is rotated, and the link stays', async t => {
+  const { directory, file, rotation } = createRotation(t)
+  const link = join(createTemporaryFolder(t), 'link.log')
+  symlinkSync(file, link)
+  rotation.close()
+  const linked = createLogRotation(
+    { log: pino({ enabled: false }), nowMs: Date.now, reopen: () => undefined },
+    { file: link, maxSizeBytes: 100, retentionDays: 7 }
+  )
+  t.teardown(linked.close)
+  appendFileSync(file, 'x'.repeat(100))
+  t.equal(linked.check(), true)
+  t.equal(readlinkSync(link), file)
+  t.match(readdirSync(directory), [/^gateway\.\d{4}-.*\.log$/])
+})
+
+t.test('a log that is a link to stdout, such as /dev/stdout, is not rotated', async t => {
+  const directory = createTemporaryFolder(t)
+  const link = join(directory, 'link')
+  symlinkSync('/proc/self/fd/1', link)
+  const output = join(directory, 'output')
+  writeFileSync(output, 'x'.repeat(100))
+  const script = `import { createLogRotation } from ${JSON.stringify(join(import.meta.dirname, '../../supervisor/log-rotation.ts'))}
+    const dependencies = { log: console, nowMs: Date.now, reopen() {} }
+    const rotation = createLogRotation(dependencies, { file: ${JSON.stringify(link)}, maxSizeBytes: 100, retentionDays: 7 })
+    process.exit(rotation.check() ? 3 : 0)`
+  const child = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', openSync(output, 'a'), 'inherit']
+  })
+  t.equal(child.status, 0)
+  t.same(readdirSync(directory).toSorted(), ['link', 'output'])
+  t.equal(readlinkSync(link), '/proc/self/fd/1')
 })
 
 t.test(
