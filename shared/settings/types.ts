@@ -1,5 +1,5 @@
 // The types of settings: how each is parsed from the text of a variable, and its name in the reference table.
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { readAddressRange } from '../addresses.ts'
 import { canonicalDestination } from '../destination.ts'
@@ -64,11 +64,15 @@ export const shownName: SettingType<string> = settingType('text', value =>
 )
 
 /** A host name or an address. An IPv6 address may have brackets around it, as in URLs. */
+/** A host name or an address, which may stand in brackets. */
 export const host: SettingType<string> = settingType('text', value => {
-  const bracketed = /^\[(.*)\]$/.exec(value)?.[1]
-  if (bracketed === undefined) return value
-  return isIPv6(bracketed) ? bracketed : new Expected('a host name or an address')
+  const trimmed = value.trim()
+  const bracketed = /^\[(.*)\]$/.exec(trimmed)?.[1]
+  const isHost = bracketed === undefined ? isIP(trimmed) !== 0 || HOST_NAME.test(trimmed) : isIPv6(bracketed)
+  return isHost ? (bracketed ?? trimmed) : new Expected('a host name or an address')
 })
+
+const HOST_NAME = /^[\w-]+(?:\.[\w-]+)*\.?$/
 
 export const path: SettingType<string> = settingType('path', value => value)
 

@@ -183,7 +183,11 @@ t.test('an empty value counts as unset for every type but free text', async t =>
 t.test('the IPv6 address to listen on may be written in brackets', async t => {
   t.equal(parseSettings({ GATEWAY_HOST: '[::1]' }).host, '::1')
   t.equal(parseSettings({ GATEWAY_HOST: '::1' }).host, '::1')
-  for (const text of ['[localhost]', '[127.0.0.1]', '[]']) t.same(issuesOf({ GATEWAY_HOST: text }), ['GATEWAY_HOST'])
+  t.equal(parseSettings({ GATEWAY_HOST: ' 0.0.0.0 ' }).host, '0.0.0.0')
+  t.equal(parseSettings({ GATEWAY_HOST: 'my_host.example' }).host, 'my_host.example')
+  for (const text of ['[localhost]', '[127.0.0.1]', '[]', 'http://x', 'a b', '127.0.0.1:80']) {
+    t.same(issuesOf({ GATEWAY_HOST: text }), ['GATEWAY_HOST'])
+  }
 })
 
 t.test('an origin between slashes is a regular expression that can be read', async t => {
