@@ -80,8 +80,13 @@ export const secret: SettingType<Secret> = settingType('secret', value => new Se
 
 export const url: SettingType<string> = settingType('url', value => {
   const trimmed = value.trim()
-  const isHttp = URL.canParse(trimmed) && /^https?:$/.test(new URL(trimmed).protocol)
-  return isHttp ? trimmed : new Expected('an http or https URL')
+  const url = URL.parse(trimmed)
+  if (url === null || !/^https?:$/.test(url.protocol)) return new Expected('an http or https URL')
+  // Whoever connects decodes them.
+  const hasStrayPercent = /%(?![0-9a-f]{2})/i.test(url.username + url.password)
+  return hasStrayPercent
+    ? new Expected('an http or https URL in whose user and password a % is written as %25')
+    : trimmed
 })
 
 /** An API base: canonical, without query, fragment or user information. Machine documents show it. */

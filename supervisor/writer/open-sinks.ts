@@ -47,12 +47,15 @@ export interface SinkCounters {
 export class SinkOpenError extends Error {
   /** Of the cause; empty where it has none. */
   readonly code: string
+  /** The value itself is wrong: a later start fails as well, whatever the code. */
+  readonly isOfValue: boolean
 
-  constructor(setting: string, explanation: string, cause: unknown) {
+  constructor(setting: string, explanation: string, cause: unknown, isOfValue = false) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     super(code === '' ? `${setting} ${explanation}` : `${setting} ${explanation} (${code})`, { cause })
     this.name = 'SinkOpenError'
     this.code = code
+    this.isOfValue = isOfValue
   }
 }
 
@@ -111,7 +114,12 @@ function openStore(
       await mkdir(dirname(location), { recursive: true })
       return openSqliteStore(location, createThreadedQueries)
     }
-    const { connectToPostgres } = await import('./store/postgres/connect.ts')
+    const { checkDsn, connectToPostgres } = await import('./store/postgres/connect.ts')
+    try {
+      checkDsn(location)
+    } catch (error) {
+      throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must be an address that can be used', error, true)
+    }
     return connectToPostgres(location, {
       writeConnections: POSTGRES_BATCHES_AT_ONCE,
       askConnections: POSTGRES_ASK_CONNECTIONS,
@@ -126,7 +134,7 @@ async function openNow(store: ReopeningSink<RelationalStore>): Promise<void> {
     await store.use()
   } catch (error) {
     const isRemote = store.name !== 'sqlite'
-    if (error instanceof SchemaError) throw error
+    if (error instanceof SchemaError || error instanceof SinkOpenError) throw error
     if (!isRemote)
       throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must name a file that can be used', error)
     // The queue meets the outage with the first records.

@@ -200,7 +200,7 @@ const WRONG_FILES = /^(EACCES|EEXIST|EISDIR|ELOOP|ENOENT|ENOTDIR|EPERM|EROFS|SQL
 
 function describeFailure(error: unknown): { reason: 'configuration' | 'internal'; detail: string } {
   if (error instanceof SinkOpenError) {
-    const reason = WRONG_FILES.test(error.code) ? 'configuration' : 'internal'
+    const reason = error.isOfValue || WRONG_FILES.test(error.code) ? 'configuration' : 'internal'
     return { reason, detail: error.message.slice(0, FAILURE_DETAIL_MAX) }
   }
   if (error instanceof SchemaError) {

@@ -208,8 +208,14 @@ t.test('the metrics path is trimmed, gets exactly one leading slash and is no pa
 })
 
 t.test('the error names all invalid settings at once and repeats no value', async t => {
-  const environment = { GATEWAY_PORT: 'hunter2', GATEWAY_API_KEYS: '["hunter2"]', UPSTREAM_BASE_URL: 'ftp://hunter2' }
-  t.same(issuesOf(environment), ['GATEWAY_PORT', 'GATEWAY_API_KEYS', 'UPSTREAM_BASE_URL'])
+  const environment = {
+    GATEWAY_PORT: 'hunter2',
+    GATEWAY_API_KEYS: '["hunter2"]',
+    UPSTREAM_BASE_URL: 'ftp://hunter2',
+    GATEWAY_SEARCH_INDEX_URL: 'https://user:hunter2%@search.example'
+  }
+  const names = ['GATEWAY_PORT', 'GATEWAY_API_KEYS', 'UPSTREAM_BASE_URL', 'GATEWAY_SEARCH_INDEX_URL']
+  t.same(issuesOf(environment).sort(), names.sort())
   try {
     parseSettings(environment)
   } catch (error) {

@@ -236,6 +236,16 @@ t.test('a stop that a terminal sends to every process during a start is no faile
   t.notMatch(started.output(), /"level":"ERROR"/)
 })
 
+t.test('an address of Postgres that cannot be used refuses the start, and shows no password', async t => {
+  const message =
+    /^(?:llm-gateway: )?startup_failed: configuration: GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN must be an address that can be used((?!hunter)[^\n])*\n$/
+  // A # of a password that is not encoded, and a file that is not there.
+  for (const dsn of ['u:hunter#@h/d', 'u:hunter@h/d?sslrootcert=/dev/null/ca.pem']) {
+    const env = { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `postgres://${dsn}` }
+    await refuseStart(t, env, message)
+  }
+})
+
 t.test('tables that may not be made refuse the start by name', async t => {
   const { dsn } = await startPostgres(t)
   await refuseStart(

@@ -15,6 +15,11 @@ export interface PostgresOptions {
 
 const CONNECT_TIMEOUT_MS = 5_000
 
+/** Raises the driver's error for an address that it cannot read, or that names a file which cannot be read. No connection is made. */
+export function checkDsn(dsn: string): void {
+  new pg.Client({ connectionString: dsn })
+}
+
 /** Opens the store with pools of its own. Rejects like `openPostgresStore`; nothing stays open then. */
 export async function connectToPostgres(dsn: string, options: PostgresOptions): Promise<RelationalStore> {
   const asking = createPool(dsn, options.askConnections, options)
