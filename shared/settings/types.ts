@@ -64,7 +64,6 @@ export const shownName: SettingType<string> = settingType('text', value =>
 )
 
 /** A host name or an address. An IPv6 address may have brackets around it, as in URLs. */
-/** A host name or an address, which may stand in brackets. */
 export const host: SettingType<string> = settingType('text', value => {
   const trimmed = value.trim()
   const bracketed = /^\[(.*)\]$/.exec(trimmed)?.[1]
