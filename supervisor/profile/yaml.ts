@@ -62,8 +62,11 @@ export function parseYamlProfile(text: string): unknown {
 function checkTokens(text: string): void {
   let tokenCount = 0
   let openCount = 0
+  /** By kind. Two tokens of one kind never belong to the same node, so none is more frequent than the nodes may be. */
+  const counts = new Map<CST.TokenType, number>()
   for (const token of new Lexer().lex(text)) {
-    switch (CST.tokenType(token)) {
+    const kind = CST.tokenType(token)
+    switch (kind) {
       // What follows the mark of a plain or block scalar is its text, which is no token type, or an accidental one.
       case null:
       case 'space':
@@ -79,7 +82,9 @@ function checkTokens(text: string): void {
         openCount -= 1
     }
     tokenCount += 1
-    if (tokenCount > TOKENS_MAX || openCount > DEPTH_MAX || openCount < 0) throw malformed()
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    if (tokenCount > TOKENS_MAX || count > NODES_MAX || openCount > DEPTH_MAX || openCount < 0) throw malformed()
   }
 }
 

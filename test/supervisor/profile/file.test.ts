@@ -324,6 +324,9 @@ t.test('the bounds count what aliases stand for, and hold exactly', async t => {
   // One node for the map, one for each of its two keys, and two lists of 49 998 items or fewer.
   expectRefusal(t, inspectFile(`a: &a ${list(49_997)}\nb: *a`), 'invalid_profile_schema', SCHEMA_MESSAGE)
   expectMalformed(t, inspectFile(`a: &a ${list(49_998)}\nb: *a`))
+  // One node for the list. Neither bound counts a comma at its end.
+  expectRefusal(t, inspectFile(`[${'1,'.repeat(99_999)}]`), 'invalid_profile_schema', SCHEMA_MESSAGE)
+  expectMalformed(t, inspectFile(`[${'1,'.repeat(100_000)}]`))
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   expectRefusal(t, inspectFile(nested(64)), 'invalid_profile_schema', SCHEMA_MESSAGE)
   expectMalformed(t, inspectFile(nested(65)))
