@@ -69,26 +69,31 @@ const ROUTES = [
 ] as const
 
 t.test('every field of a body has one verdict, and the verdicts hold', async t => {
+  /** The same body under another path is the same on each of these routes. */
+  const explained = new Set<string>()
   for (const base of chats) {
     if (!isJsonObject(base.body)) continue
     const family = base.family as keyof typeof formats
+    const key = family + JSON.stringify(base.body)
+    if (explained.has(key)) continue
+    explained.add(key)
     for (const [model, apiMode] of ROUTES) {
       const isContent = family === 'content'
       const body = isContent ? base.body : { ...base.body, model }
-      const explained = await explain(formats[family], body, isContent ? model : undefined, apiMode)
-      const { fields } = explained
+      const explanation = await explain(formats[family], body, isContent ? model : undefined, apiMode)
+      const { fields } = explanation
       const name = `${base.name} to ${model} ${apiMode}`
-      t.ok(explained.complete, name)
+      t.ok(explanation.complete, name)
       const direct = attempt(() => translate(family, body, model, apiMode))
       if (direct instanceof GatewayError) {
         const { code, status, param, message } = direct
-        t.strictSame(explained.error, { code, status, ...(param === undefined ? {} : { param }), message }, name)
+        t.strictSame(explanation.error, { code, status, ...(param === undefined ? {} : { param }), message }, name)
         t.ok(
           fields.some(({ verdict, reason }) => verdict === 'refused' && reason === message),
           name
         )
       } else {
-        t.notOk(explained.error, name)
+        t.notOk(explanation.error, name)
         t.notOk(
           fields.some(({ verdict }) => verdict === 'refused'),
           name
