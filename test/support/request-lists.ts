@@ -552,7 +552,9 @@ const face = providerFaces.native?.v1
 /** The headers of the request: as many hop-by-hop names as a head may have. */
 const connection = list(4000, index => `h${index}`).join(',')
 
+/** Without headers of the body the cost of this is the same for every size. */
 function planHeaders(extraHeaders: JsonObject | undefined): void {
+  if (extraHeaders === undefined) return
   planUpstreamHeaders({ headers: { connection }, extraHeaders, requestId })
 }
 
