@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LABEL_NAMES } from '../../../shared/metrics/definitions.ts'
 import { get, post } from '../../support/client.ts'
+import { compileCache } from '../../support/compile-cache.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { fetchMetrics, scrape, scrapeUntil } from '../../support/metrics.ts'
@@ -50,6 +51,12 @@ t.test('operations 59: without the setting there are no metrics, and they need t
   t.match(failures, [{ labels: { protocol: 'system', route: '/metrics', status: '401' }, value: 2 }])
 })
 
+/** For two cases; the first one expects that nothing was requested before. */
+const emulator = await startEmulator(t)
+const shared = await startGateway(t, {
+  env: { ...emulatorVariables(emulator), GATEWAY_METRICS_ENABLED: 'True', GATEWAY_WORKERS: '2' }
+})
+
 t.test('operations 60: the metrics path is trimmed and gets exactly one leading slash', async t => {
   const gateway = await startGateway(t, { env: { GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PATH: ' m/ ' } })
   t.equal((await fetchMetrics(`${gateway.url}/m`)).status, 200)
@@ -59,11 +66,7 @@ t.test('operations 60: the metrics path is trimmed and gets exactly one leading 
 })
 
 t.test('operations 61: all series are there from the start, with the allowed labels only', async t => {
-  const emulator = await startEmulator(t)
-  const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), GATEWAY_METRICS_ENABLED: 'True', GATEWAY_WORKERS: '2' }
-  })
-  const { text } = await fetchMetrics(`${gateway.url}/metrics`)
+  const { text } = await fetchMetrics(`${shared.url}/metrics`)
   const first = readMetricsText(text)
   t.same(
     first.families.slice(0, specified.length).map(({ name }) => name),
@@ -81,21 +84,20 @@ t.test('operations 61: all series are there from the start, with the allowed lab
   }
   t.match(text, /^gateway_traffic_log_dropped_total 0$/m)
 
-  await post(`${gateway.url}/v1/chat/completions`, { model: 'GigaChat', messages: [{ role: 'user', content: 'hi' }] })
-  await post(`${gateway.url}/v1/messages`, {})
-  await get(`${gateway.url}/nope`)
+  await post(`${shared.url}/v1/chat/completions`, { model: 'GigaChat', messages: [{ role: 'user', content: 'hi' }] })
+  await post(`${shared.url}/v1/messages`, {})
+  await get(`${shared.url}/nope`)
   const used = new Set(
-    (await scrape(gateway)).families.flatMap(({ samples }) => samples.flatMap(({ labels }) => Object.keys(labels)))
+    (await scrape(shared)).families.flatMap(({ samples }) => samples.flatMap(({ labels }) => Object.keys(labels)))
   )
   for (const label of used) t.ok(label === 'le' || LABEL_NAMES.some(name => name === label), label)
 })
 
 t.test('OpenMetrics is written for a scraper that asks for it', async t => {
-  const gateway = await startGateway(t, { env: { GATEWAY_METRICS_ENABLED: 'True' } })
   const prometheus =
     'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,' +
     'text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2'
-  const { contentType, text } = await fetchMetrics(`${gateway.url}/metrics`, { accept: prometheus })
+  const { contentType, text } = await fetchMetrics(`${shared.url}/metrics`, { accept: prometheus })
   t.equal(contentType, OPEN_METRICS)
   t.equal(readMetricsText(text, 'openmetrics').families[0]?.name, 'gateway_requests')
   for (const accept of [
@@ -104,7 +106,7 @@ t.test('OpenMetrics is written for a scraper that asks for it', async t => {
     'application/openmetrics-text;version=2.0.0',
     'text/plain, application/openmetrics-text;q=0.1'
   ]) {
-    t.equal((await fetchMetrics(`${gateway.url}/metrics`, { accept })).contentType, TEXT, accept)
+    t.equal((await fetchMetrics(`${shared.url}/metrics`, { accept })).contentType, TEXT, accept)
   }
 })
 
@@ -152,7 +154,14 @@ async function failToStart(t: Test, env: Record<string, string>): Promise<{ code
   const root = join(import.meta.dirname, '..', '..', '..')
   const child = spawn(process.execPath, [join(root, 'supervisor', 'main.ts')], {
     cwd: folder,
-    env: { PATH: process.env.PATH, GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: '0', GATEWAY_WORKERS: '1', ...env },
+    env: {
+      PATH: process.env.PATH,
+      ...compileCache,
+      GATEWAY_HOST: '127.0.0.1',
+      GATEWAY_PORT: '0',
+      GATEWAY_WORKERS: '1',
+      ...env
+    },
     stdio: ['ignore', 'ignore', 'pipe']
   })
   let errors = ''
