@@ -10,8 +10,12 @@ const PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', `/${UNKNOW
 const CHANGING = ['/retention/purge', `/${UNKNOWN_ID}/replay`, `/${UNKNOWN_ID}/redact`]
 const ROUTES = [...PATHS.map(path => [path, 'GET'] as const), ...CHANGING.map(path => [path, 'POST'] as const)]
 
+const emulator = await startEmulator(t)
+/** The admin API without a store. */
+const on = { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: ADMIN_KEY }
+const storeless = await startGateway(t, { env: on })
+
 t.test('operations 81: the admin routes exist where they are on, and take only the admin key', async t => {
-  const emulator = await startEmulator(t)
   const off = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_KEY: ADMIN_KEY } })
   const { logs: ofOff } = createCalls(off)
   for (const [path, method] of ROUTES) {
@@ -49,11 +53,13 @@ t.test('operations 81: the admin routes exist where they are on, and take only t
 
 t.test('operations 82, 110: without a store, and while it is down, every route that touches data says so', async t => {
   const routes = [...PATHS.map(path => [path, 'GET'] as const), ['/retention/purge', 'POST'] as const]
-  const emulator = await startEmulator(t)
-  const on = { ...emulatorVariables(emulator), GATEWAY_ADMIN_API_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: ADMIN_KEY }
   const jsonl = { GATEWAY_TRAFFIC_LOG_ENABLED: 'true', GATEWAY_TRAFFIC_LOG_SINK: 'jsonl' }
-  for (const env of [{}, jsonl]) {
-    const { logs } = createCalls(await startGateway(t, { env: { ...on, ...env } }))
+  const recording = await startGateway(t, { env: { ...on, ...jsonl } })
+  for (const [gateway, isEnabled] of [
+    [storeless, false],
+    [recording, true]
+  ] as const) {
+    const { logs } = createCalls(gateway)
     for (const [path, method] of [...routes, [`/${UNKNOWN_ID}/redact`, 'POST'] as const]) {
       const { status, json } = await logs(path, { method, headers: { 'x-admin-api-key': ADMIN_KEY } })
       t.equal(status, 503, path)
@@ -61,7 +67,7 @@ t.test('operations 82, 110: without a store, and while it is down, every route t
     }
     const stream = await logs('/tail', { headers: { 'x-admin-api-key': ADMIN_KEY, accept: 'text/event-stream' } })
     t.equal(stream.status, 503)
-    t.match((await logs('/health')).json, { query_store: null, enabled: env === jsonl, store: null })
+    t.match((await logs('/health')).json, { query_store: null, enabled: isEnabled, store: null })
     t.equal((await logs('/not-a-uuid')).status, 400, 'the id is looked at first')
     t.equal((await logs('?limit=0')).status, 422, 'and so is the query')
   }
@@ -86,7 +92,7 @@ t.test('operations 82, 110: without a store, and while it is down, every route t
 })
 
 t.test('operations 23: the paths of the admin API are never repaired into those of a family', async t => {
-  const { logs, call } = await startAdminGateway(t)
+  const { logs, call } = createCalls(storeless)
   const { status, json } = await logs('/models')
   t.equal(status, 400)
   t.same(json, error('invalid_log_id', 'Invalid traffic log id'))
