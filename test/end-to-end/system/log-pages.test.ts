@@ -73,6 +73,9 @@ async function openLogStream(t: Test, url: string, headers: Record<string, strin
 const readLines = ({ folder }: StartedGateway) =>
   readFileSync(join(folder, 'gateway.log'), 'utf8').split('\n').slice(0, -1)
 
+/** For the cases that need no other settings; the last of them drains it. */
+const shared = await startGateway(t, { env: { ...LONG_GRACE, GATEWAY_ACCESS_LOG: 'true' } })
+
 t.test('operations 11: with authentication the last lines need the key, and are those of the file', async t => {
   const gateway = await startGateway(t, { env: AUTH })
   const refused = await get(`${gateway.url}/logs/2`)
@@ -153,11 +156,10 @@ t.test('a log that is no regular file is 500, and one event of the stream', asyn
 })
 
 t.test('operations 15: a stream brings each new line as one event, and no older line', async t => {
-  const gateway = await startGateway(t, { env: { GATEWAY_ACCESS_LOG: 'true' } })
-  const before = await get(`${gateway.url}/nope`)
+  const before = await get(`${shared.url}/nope`)
   const idOf = ({ headers }: { headers: Headers }) => headers.get('x-request-id') ?? ''
-  await waitUntil(() => readLines(gateway).some(line => line.includes(idOf(before))), 'the earlier line is written')
-  const { response, events, data } = await openLogStream(t, `${gateway.url}/logs/stream`)
+  await waitUntil(() => readLines(shared).some(line => line.includes(idOf(before))), 'the earlier line is written')
+  const { response, events, data } = await openLogStream(t, `${shared.url}/logs/stream`)
   t.equal(response.status, 200)
   for (const [name, value] of [
     ['content-type', 'text/event-stream; charset=utf-8'],
@@ -167,9 +169,9 @@ t.test('operations 15: a stream brings each new line as one event, and no older 
   ] as const) {
     t.equal(response.headers.get(name), value)
   }
-  const after = await get(`${gateway.url}/nope`)
+  const after = await get(`${shared.url}/nope`)
   await waitUntil(() => data().some(line => line.includes(idOf(after))), 'the new line arrives')
-  const lines = readLines(gateway)
+  const lines = readLines(shared)
   t.same(
     data().filter(line => !lines.includes(line)),
     [],
@@ -272,17 +274,6 @@ t.test('five streams are open on the host at most, over all workers', async t =>
   }, 'the slot of a client that left is free')
 })
 
-t.test('a drain ends the streams at once, and no new one is opened', async t => {
-  const gateway = await startGateway(t, { env: LONG_GRACE })
-  const { state, response } = await openLogStream(t, `${gateway.url}/logs/stream`)
-  t.equal(response.status, 200)
-  await startDraining(gateway)
-  await waitUntil(() => state.isEnded, 'the stream has its end')
-  const { status, json, headers } = await get(`${gateway.url}/logs/stream`)
-  t.same([status, json.error.code, headers.get('retry-after')], [503, 'gateway_not_ready', '1'])
-  t.equal((await get(`${gateway.url}/logs/1`)).status, 200, 'the last lines can still be read')
-})
-
 t.test('a stream shows only lines from a level on', async t => {
   const { url, file } = await startPages(t, {})
   const { data } = await openLogStream(t, `${url}/logs/stream?level=warning`)
@@ -334,15 +325,17 @@ t.test('a client that reads nothing takes no memory, and gets every line once it
 })
 
 t.test('log pages have their template in the access log, and no prefix leads to them', async t => {
-  const gateway = await startGateway(t, { env: { GATEWAY_ACCESS_LOG: 'true' } })
-  await get(`${gateway.url}/logs/3`)
-  await get(`${gateway.url}/logs?lines=3&key=canary`)
-  await get(`${gateway.url}/logs/x`)
-  await get(`${gateway.url}/logs/html`)
-  for (const path of ['/x/logs', '/x/logs/3', '/v1/logs/3', '/logs/v1/models']) {
-    t.equal((await get(gateway.url + path)).status, 404, path)
+  const ids: unknown[] = []
+  const ask = async (path: string) => {
+    const response = await get(shared.url + path)
+    ids.push(response.headers.get('x-request-id'))
+    return response
   }
-  const lines = () => readLog(gateway).filter(line => line.event === 'http_access')
+  for (const path of ['/logs/3', '/logs?lines=3&key=canary', '/logs/x', '/logs/html']) await ask(path)
+  for (const path of ['/x/logs', '/x/logs/3', '/v1/logs/3', '/logs/v1/models']) {
+    t.equal((await ask(path)).status, 404, path)
+  }
+  const lines = () => readLog(shared).filter(line => line.event === 'http_access' && ids.includes(line.request_id))
   await waitUntil(() => lines().length >= 8, 'every request has its line')
   t.match(
     lines()
@@ -355,5 +348,15 @@ t.test('log pages have their template in the access log, and no prefix leads to 
       { route: '/logs/html', path: '/logs/html', status: 200, protocol: 'system' }
     ]
   )
-  t.notMatch(JSON.stringify(readLog(gateway)), /canary/)
+  t.notMatch(JSON.stringify(readLog(shared)), /canary/)
+})
+
+t.test('a drain ends the streams at once, and no new one is opened', async t => {
+  const { state, response } = await openLogStream(t, `${shared.url}/logs/stream`)
+  t.equal(response.status, 200)
+  await startDraining(shared)
+  await waitUntil(() => state.isEnded, 'the stream has its end')
+  const { status, json, headers } = await get(`${shared.url}/logs/stream`)
+  t.same([status, json.error.code, headers.get('retry-after')], [503, 'gateway_not_ready', '1'])
+  t.equal((await get(`${shared.url}/logs/1`)).status, 200, 'the last lines can still be read')
 })
