@@ -25,23 +25,19 @@ function askAnyWorker(gateway: StartedGateway, family: Family, prompt: string): 
   })
 }
 
-/** A second model with a limit, for the case that spells it in other ways. */
-const spelled = 'GigaChat-2-Max'
-/** For the cases whose requests never wait. */
-const impatient = await start({
-  GATEWAY_WORKERS: '2',
-  GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1, Embeddings: 1, [`models/${spelled}:2.0`]: 1 }),
-  GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
-})
-
 t.test(
   'operations 50, 51: a model at its limit is a 429 in every family, also for streams, and other models are free',
   async t => {
+    const gateway = await start({
+      GATEWAY_WORKERS: '2',
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [model]: 1, Embeddings: 1 }),
+      GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+    })
     const controller = new AbortController()
-    await openStream(impatient, 'messages', '[[tick:50]][[len:5000]]', { signal: controller.signal })
+    await openStream(gateway, 'messages', '[[tick:50]][[len:5000]]', { signal: controller.signal })
     for (const family of families) {
       for (const stream of [false, true]) {
-        const response = await askIn(impatient, family, 'hi', { stream })
+        const response = await askIn(gateway, family, 'hi', { stream })
         t.equal(response.status, 429, `${family} ${stream}`)
         const error = readError(family, response)
         t.equal(error.code, 'model_concurrency_limit', family)
@@ -51,9 +47,9 @@ t.test(
         t.equal(response.headers.get('retry-after'), '1', family)
         t.match(response.headers.get('content-type'), /^application\/json/, family)
       }
-      t.equal((await askIn(impatient, family, 'hi', { model: 'GigaChat-2-Pro' })).status, 200, family)
+      t.equal((await askIn(gateway, family, 'hi', { model: 'GigaChat-2-Pro' })).status, 200, family)
     }
-    t.equal((await post(`${impatient.url}/v1/embeddings`, { input: 'x', model: 'Embeddings' })).status, 200)
+    t.equal((await post(`${gateway.url}/v1/embeddings`, { input: 'x', model: 'Embeddings' })).status, 200)
     const before = emulator.stats.aborted
     controller.abort()
     await emulator.waitFor(({ stats }) => stats.aborted > before)
@@ -61,16 +57,14 @@ t.test(
 )
 
 t.test('cost 15: no other spelling of a model evades its limit, and the client spelling is sent upstream', async t => {
-  const ask = (name: string) => askIn(impatient, 'completions', 'hi', { model: name })
-  const spellings = [
-    ...[spelled, `${spelled}:2.0.28`, `${spelled}:latest`, `models/${spelled}`],
-    ...[spelled.toUpperCase(), ` ${spelled}\t`]
-  ]
-  const controller = new AbortController()
-  await openStream(impatient, 'completions', '[[tick:50]][[len:5000]]', {
-    model: spelled,
-    signal: controller.signal
+  const gateway = await start({
+    GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [`models/${model}:2.0`]: 1 }),
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
   })
+  const ask = (name: string) => askIn(gateway, 'completions', 'hi', { model: name })
+  const spellings = [model, `${model}:2.0.28`, `${model}:latest`, `models/${model}`, model.toUpperCase(), ` ${model}\t`]
+  const controller = new AbortController()
+  await openStream(gateway, 'completions', '[[tick:50]][[len:5000]]', { signal: controller.signal })
   for (const spelling of spellings) {
     const response = await ask(spelling)
     t.equal(response.status, 429, spelling)
