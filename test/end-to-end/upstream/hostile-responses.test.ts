@@ -88,7 +88,8 @@ const tools = {
 function writeFrames(document: object): string[] {
   const { frames } = document as { frames?: unknown }
   const list = Array.isArray(frames) ? frames : [frames]
-  return list.map(frame => `data: ${JSON.stringify(frame) ?? ''}\n\n`)
+  // An odd list may have holes, which `map` would leave.
+  return Array.from(list, frame => `data: ${JSON.stringify(frame) ?? ''}\n\n`)
 }
 
 for (const family of families) {
