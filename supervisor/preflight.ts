@@ -4,7 +4,7 @@ import { createInspectDocument, createStartupErrorDocument } from '../shared/doc
 import { StartupError } from '../shared/startup-error.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
-import { type PlanSources, planRuntime } from './runtime-plan.ts'
+import { type PlanSources, planRuntime, readVariables } from './runtime-plan.ts'
 
 export interface PreflightResult {
   readonly exitCode: ExitCode
@@ -15,9 +15,9 @@ export interface PreflightResult {
 }
 
 export function inspectConfiguration(sources: PlanSources): PreflightResult {
-  const early: string[] = []
+  const given = readVariables(sources)
   try {
-    const plan = planRuntime(sources, early)
+    const plan = planRuntime(sources, given)
     const document = createInspectDocument(plan.profiles, { matrix: plan.revisions.matrix })
     return {
       exitCode: exitCodeBeforeStart({ kind: 'preflight-passed' }),
@@ -29,6 +29,10 @@ export function inspectConfiguration(sources: PlanSources): PreflightResult {
     const output = `${JSON.stringify(createStartupErrorDocument(error))}\n`
     // The document has no place for it, and only a person needs it.
     const place = error.location === undefined ? [] : [`The problem is in the profile file: ${error.location}`]
-    return { exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }), output, warnings: [...early, ...place] }
+    return {
+      exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }),
+      output,
+      warnings: [...given.warnings, ...place]
+    }
   }
 }

@@ -9,7 +9,7 @@ import {
   type ProfileSet
 } from '../shared/profile.ts'
 import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
-import { describeUnknownName, listSpellings } from '../shared/settings/resolve.ts'
+import { describeUnknownName, listSpellings, type ResolvedVariables } from '../shared/settings/resolve.ts'
 import {
   resolveEnvironment,
   type SettingIssue,
@@ -56,19 +56,31 @@ export interface PlanSources {
 
 const PREFLIGHT_FAILED = 'Provider configuration preflight failed.'
 
-/**
- * Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once, or the first one of the file.
- * @param early takes the warnings that hold whether or not the configuration is refused.
- */
-export function planRuntime(sources: PlanSources, early: string[] = []): RuntimePlan {
-  const { environment, options, demo } = sources
+/** The variables of all sources, before any of them is checked. */
+export interface GivenVariables {
+  readonly merged: Readonly<Record<string, string>>
+  readonly resolved: ResolvedVariables
+  readonly dotenvWarnings: readonly string[]
+  /** Those that hold also where the configuration is refused. */
+  readonly warnings: readonly string[]
+}
+
+/** Reads the variables of all sources, the files that they name included. */
+export function readVariables({ environment, options, demo }: PlanSources): GivenVariables {
   const dotenv = readDotenv(environment, options.envFile)
   const merged = mergeVariables([dotenv.values, environment, options.variables, demo?.variables ?? {}])
   const resolved = resolveEnvironment(merged)
-  const { variables } = resolved
-  early.push(...dotenv.warnings)
   // The names of a file's credentials look like misspelled settings until it is read.
-  if ((options.configPath ?? variables.GATEWAY_CONFIG) === undefined) early.push(...resolved.warnings)
+  const hasFile = (options.configPath ?? resolved.variables.GATEWAY_CONFIG) !== undefined
+  const warnings = hasFile ? dotenv.warnings : [...dotenv.warnings, ...resolved.warnings]
+  return { merged, resolved, dotenvWarnings: dotenv.warnings, warnings }
+}
+
+/** Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once, or the first one of the file. */
+export function planRuntime(sources: PlanSources, given: GivenVariables = readVariables(sources)): RuntimePlan {
+  const { options, demo } = sources
+  const { merged, resolved } = given
+  const { variables } = resolved
   const settings = parse(resolved)
   const profilePath = resolveProfilePath({ flag: options.configPath, variable: settings.config })
   // Once the embedded upstream runs, the credentials are its own and no reason to refuse --demo.
@@ -94,7 +106,7 @@ export function planRuntime(sources: PlanSources, early: string[] = []): Runtime
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
     warnings: [
-      ...dotenv.warnings,
+      ...given.dotenvWarnings,
       ...withoutCredentialNames(resolved.warnings, profiles),
       ...findings.warnings,
       ...destinations.warnings,
