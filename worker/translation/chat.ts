@@ -5,6 +5,7 @@ import { writeJsonBody } from '../../shared/json.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import { readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { assertBounded, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
+import type { ReadContext } from '../protocols/face.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import type { DescriptionOptions } from './call-description.ts'
@@ -19,7 +20,7 @@ import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, Written
 export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat {
   const { protocol, apiMode } = job
   const body = readJsonObject(job.bytes)
-  const request = readChat({ ...job, context: { ...job.context, bytes: job.bytes } }, body, { settings, faces })
+  const request = readChat(job, body, { settings, faces }, { ...job.context, bytes: job.bytes })
   const { wireHeaders } = job.context
   const { plan, face, written, isPassed } = planChat({ protocol, apiMode, request, body, wireHeaders }, settings, faces)
   const { attachments, headers, path, reading } = written
@@ -34,9 +35,10 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
 
 /** Reads a parsed body. Raises `GatewayError` with the path of the invalid field, and before that for a model that leads nowhere. */
 export function readChat(
-  { protocol, apiMode, context }: Pick<ChatJob, 'protocol' | 'apiMode' | 'context'>,
+  { protocol, apiMode, context: given }: Pick<ChatJob, 'protocol' | 'apiMode' | 'context'>,
   body: JsonObject,
-  { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>
+  { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>,
+  context: ReadContext = given
 ): NormalizedRequest {
   const request = readForRoute(
     () => clientFaces[protocol].readRequest(body, context),

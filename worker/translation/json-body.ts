@@ -1,6 +1,6 @@
 // Reads the bytes of a request body as a JSON object, with the same error texts in all families (operations contract, section 1.1), and
 // the bytes of a provider's response. Pure: it also runs in the threads of the pool.
-import { asBuffer } from '../../shared/bytes.ts'
+import { asBuffer, dropByteOrderMark } from '../../shared/bytes.ts'
 import {
   findInfiniteNumber,
   findJsonFault,
@@ -46,9 +46,8 @@ function infiniteNumber(value: JsonObject): GatewayError {
 }
 
 function toText(bytes: Uint8Array): string {
-  const text = asBuffer(bytes).toString('utf8')
   // Some clients send a byte order mark first; it is not part of the JSON text.
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+  return dropByteOrderMark(asBuffer(bytes)).toString('utf8')
 }
 
 function parse(text: string): unknown {

@@ -1,7 +1,7 @@
 // The digits of integers beyond 2^53 in a body that was parsed: a double changes them, so they are read from the client's bytes again, and
 // only for an object that has such an integer.
 
-import { asBuffer } from '../../../shared/bytes.ts'
+import { asBuffer, dropByteOrderMark } from '../../../shared/bytes.ts'
 import {
   hasLargeInteger,
   isRawJson,
@@ -31,15 +31,12 @@ export class SentNumbers {
 
   #findExact(bytes: Uint8Array): Map<JsonValue, JsonValue> {
     const found = new Map<JsonValue, JsonValue>()
-    const text = asBuffer(bytes).toString('utf8')
     // Some clients send a byte order mark first.
-    const json = text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text
+    const json = dropByteOrderMark(asBuffer(bytes)).toString('utf8')
     collect(this.#body, keepExactIntegers<JsonValue>(json, {}), found)
     return found
   }
 }
-
-const BYTE_ORDER_MARK = 0xfeff
 
 /** Notes the exact form of every object with a raw integer somewhere in it. True when there is one. */
 function collect(
