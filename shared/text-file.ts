@@ -34,7 +34,7 @@ function readAll(descriptor: number, deadlineMs: number): string {
   let length = 0
   while (length <= FILE_BYTES_MAX) {
     const read = readSome(descriptor, bytes.subarray(length))
-    // A pipe that nobody has opened for writing yet is at its end too.
+    // A pipe without a writer is at its end too.
     if (read === 0 && !(isPipe && length === 0)) return dropByteOrderMark(bytes.subarray(0, length)).toString('utf8')
     if (read > 0) length += read
     else if (performance.now() < deadlineMs) Atomics.wait(pause, 0, 0, PIPE_POLL_MS)

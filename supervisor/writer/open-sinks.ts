@@ -47,7 +47,7 @@ export interface SinkCounters {
 export class SinkOpenError extends Error {
   /** Of the cause; empty where it has none. */
   readonly code: string
-  /** The value itself is wrong: a later start fails as well, whatever the code. */
+  /** The value itself is wrong, so a later start fails as well. */
   readonly isOfValue: boolean
 
   constructor(setting: string, explanation: string, cause: unknown, isOfValue = false) {

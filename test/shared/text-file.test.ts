@@ -30,9 +30,11 @@ t.test('a missing file, a folder, and a text without an end are refused', async 
 })
 
 t.test('a pipe is read when its writer comes, and to the end of what it writes', async t => {
-  const path = createPipe(t.testdir())
-  const writer = spawn('sh', ['-c', 'for part in one two; do printf "$part "; sleep 0.05; done > "$0"', path])
-  t.equal(readTextFile(path, { pipeTimeoutMs: 60_000 }), 'one two ')
+  const folder = t.testdir({ part: 'part ' })
+  const path = createPipe(folder)
+  // The pipe is open and empty while each program starts.
+  const writer = spawn('sh', ['-c', 'exec 3> "$0"; cat "$1" >&3; cat "$1" >&3', path, join(folder, 'part')])
+  t.equal(readTextFile(path, { pipeTimeoutMs: 60_000 }), 'part part ')
   await once(writer, 'exit')
 })
 
