@@ -7,6 +7,11 @@ import { readResponseShape, sendPrepared } from './upstream-responses.ts'
 
 /** The model stands at the beginning of a body and the wish for a stream at its end; nothing else is kept of a large one. */
 const KEPT_BYTES = 64 * 1024
+/**
+ * Behind a chunk of this size the others wait for the next turn of the event loop: a socket hands over megabytes in one turn, and small
+ * requests would be measured with what they wait here.
+ */
+const LARGE_CHUNK_BYTES = 32 * 1024
 const image = Buffer.alloc(10_000, 0xff)
 
 const ANSWER_TEXT = 'x'.repeat(700)
@@ -44,6 +49,9 @@ const server = createServer((request, response) => {
     if (keptBytes > KEPT_BYTES) chunks.pop()
     else keptBytes += chunk.length
     chunks.push(chunk)
+    if (chunk.length < LARGE_CHUNK_BYTES) return
+    request.pause()
+    setImmediate(() => request.resume())
   })
   request.on('end', () => {
     if (request.url?.endsWith('/models')) {

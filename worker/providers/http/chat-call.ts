@@ -50,14 +50,22 @@ export async function uploadAttachments(
 /** The chat as a call to its provider, with its final body. */
 export function describeChatCall(
   dependencies: ChatDependencies,
-  { path, headers }: ChatCall,
+  { path, headers, body: ownBody, ownsBody }: ChatCall,
   written: Bytes,
   context: CallContext
 ): ProviderCall {
   const fallback = dependencies.hooks.bodyFallback
   const body = fallback === undefined ? written : fallback.prepare(joinBytes(written))
   logPayload(dependencies, 'upstream_chat_completion_request', body, context)
-  return { operation: 'chat', method: 'POST', path, headers, body, fallback }
+  return {
+    operation: 'chat',
+    method: 'POST',
+    path,
+    headers,
+    body,
+    ownsBody: body === ownBody ? ownsBody : undefined,
+    fallback
+  }
 }
 
 /** The face that wrote the call and reads its response. */

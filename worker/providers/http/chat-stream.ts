@@ -20,7 +20,7 @@ import {
   openStopFilter,
   uploadAttachments
 } from './chat-call.ts'
-import { confirmCall, reviseCall } from './client.ts'
+import { reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
 import { reportCallFailure } from './failure-report.ts'
@@ -52,7 +52,7 @@ export async function streamChat(
       const attempt = attempts.tryBegin() ?? (await attempts.begin())
       const exchange = { call: described, headers, receiver: session, timeouts: client.timeouts.stream }
       await session.follow(client.send(exchange, attempt, context))
-      confirmCall(described)
+      client.accept(described)
       return
     } catch (thrown) {
       const revised = session.isUnseen ? reviseCall(described, thrown) : undefined

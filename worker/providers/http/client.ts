@@ -1,7 +1,7 @@
 // Calls to a provider with one credential: a free connection, the request's headers, the exchange, and the attempts around them
 // (upstream contract, section 1.4).
 
-import { type Bytes, joinBytes } from '../../../shared/bytes.ts'
+import { type Bytes, joinBytes, releaseMemory } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { abortError } from './abort.ts'
@@ -24,6 +24,8 @@ export interface ProviderCall {
   /** Headers of the wire, names and values in turn. */
   headers: readonly string[]
   body?: Bytes
+  /** The memory of the body is the call's alone: it is given back when the provider has accepted the call. */
+  ownsBody?: true | undefined
   /** Makes another body when the provider refuses this one. */
   fallback?: BodyFallback | undefined
   /** The body is that of the fallback: it is not replaced again. */
@@ -35,12 +37,7 @@ export function reviseCall(call: ProviderCall, thrown: unknown): ProviderCall | 
   const { body, fallback, isRevised } = call
   if (fallback === undefined || body === undefined || isRevised || !(thrown instanceof CallFailure)) return undefined
   const revised = fallback.revise(joinBytes(body), thrown)
-  return revised === undefined ? undefined : { ...call, body: revised, isRevised: true }
-}
-
-/** Reports a revised call that the provider accepted. */
-export function confirmCall({ fallback, isRevised }: ProviderCall): void {
-  if (isRevised) fallback?.confirm()
+  return revised === undefined ? undefined : { ...call, body: revised, ownsBody: undefined, isRevised: true }
 }
 
 export interface ProviderClientOptions extends AttemptsOptions {
@@ -62,6 +59,8 @@ export interface AttemptExchange {
 
 export class ProviderClient {
   readonly #options: ProviderClientOptions
+  /** Bodies that a connection has taken to their end. */
+  readonly #takenBodies = new WeakSet<Bytes>()
 
   constructor(options: ProviderClientOptions) {
     this.#options = options
@@ -79,6 +78,13 @@ export class ProviderClient {
   /** The attempts of one call. */
   attempts(context: CallContext, operation: UpstreamOperation): Attempts {
     return new Attempts(this.#options, context, operation)
+  }
+
+  /** Ends a call that the provider accepted: a revised one is reported, and an own body gives its memory back. */
+  accept({ body, ownsBody, fallback, isRevised }: ProviderCall): void {
+    if (isRevised) fallback?.confirm()
+    // What a connection may still read is left to the garbage collector.
+    if (ownsBody && body instanceof Uint8Array && this.#takenBodies.has(body)) releaseMemory(body)
   }
 
   /**
@@ -109,7 +115,12 @@ export class ProviderClient {
       path: call.path,
       headers: this.#writeHeaders(headers, attempt.credential, context)
     }
-    if (call.body !== undefined) request.body = call.body
+    const { body } = call
+    if (body !== undefined) request.body = body
+    if (body !== undefined && call.ownsBody) {
+      this.#takenBodies.delete(body)
+      request.onBodyTaken = () => this.#takenBodies.add(body)
+    }
     if (log.isLevelEnabled('debug')) {
       const { operation, method, path } = call
       const fields = { event: 'upstream_request', ...logIds(context), operation, method, path, attempt: attempt.number }
@@ -148,7 +159,7 @@ export class ProviderClient {
         const receiver = new ResponseCollector(bytesMax)
         await this.send({ call: sent, headers, receiver, timeouts }, attempt, context)
         const response = requireSuccess(receiver.take() ?? (await receiver.decompress()), this.#options.readError)
-        confirmCall(sent)
+        this.accept(sent)
         return response
       } catch (thrown) {
         const revised = reviseCall(sent, thrown)

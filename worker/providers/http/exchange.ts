@@ -1,7 +1,7 @@
 // One request and its response over the lowest layer of the HTTP client. It bounds every phase, handles the abort, and gives the
 // connection back on every path (field lessons H1 to H5); the receiver interprets the bytes.
 
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Bytes, countBytes } from '../../../shared/bytes.ts'
 import type { CancelSignal } from '../../performance/cancel-source.ts'
@@ -17,6 +17,8 @@ export interface ExchangeRequest {
   /** Names and values in turn: the HTTP client sends this form without copying it. */
   headers: string[]
   body?: Bytes
+  /** Called when the connection has taken all of a body that goes out in pieces: nothing reads its memory any more. */
+  onBodyTaken?: (() => void) | undefined
 }
 
 /** What a receiver may do with the response while it arrives. */
@@ -74,6 +76,11 @@ export interface ExchangeOptions {
  * longer than the limit for a large file.
  */
 const BODY_PIECE_BYTES = 256 * 1024
+
+/**
+ * The HTTP client asks for the next piece when the connection has taken this one, but not after a piece that its buffer (64 KB) has room for.
+ */
+const AWAITED_PIECE_BYTES_MIN = 128 * 1024
 
 /**
  * What is sent of all large bodies before other work of the event loop has its turn: while a provider reads as fast as it can, the system
@@ -271,7 +278,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#isPieced = true
     // The HTTP client cannot see the length of a stream, and without a length the body would go out chunked.
     this.#options.request.headers.push('content-length', String(countBytes(body)))
-    return Readable.from(cutPieces(body), { objectMode: false })
+    // The HTTP client takes an iterable as well, which its types leave out, and never asks it for a piece ahead as it does a stream.
+    return cutPieces(body, this.#options.request.onBodyTaken) as unknown as Readable
   }
 
   #fail(thrown: unknown): void {
@@ -346,12 +354,16 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 }
 
-async function* cutPieces(body: Bytes): AsyncGenerator<Uint8Array> {
+async function* cutPieces(body: Bytes, onTaken = IGNORED): AsyncGenerator<Uint8Array> {
   for (const part of body instanceof Uint8Array ? [body] : body) {
     for (let start = 0; start < part.byteLength; start += BODY_PIECE_BYTES) {
       const piece = part.subarray(start, start + BODY_PIECE_BYTES)
       while (!sendBudget.take(piece.byteLength)) await sendBudget.wait()
-      yield piece
+      // Copied where the connection may still hold it when the body is said to be taken.
+      yield piece.byteLength < AWAITED_PIECE_BYTES_MIN ? Buffer.from(piece) : piece
     }
   }
+  onTaken()
 }
+
+const IGNORED = (): void => undefined

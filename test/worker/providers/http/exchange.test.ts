@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
@@ -99,6 +98,38 @@ t.test('a body in pieces of any size arrives whole', async t => {
   t.ok(request?.body.equals(Buffer.concat(body)))
 })
 
+t.test('a body counts as taken once the connection has all of it', async t => {
+  const stub = await startStub((_request, response) => void response.end())
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  for (const bytes of [1_000_000, 1_048_577]) {
+    let taken = 0
+    const body = Buffer.alloc(bytes, 'x')
+    const onBodyTaken = () => {
+      taken += 1
+    }
+    const request = { method: 'POST', path: '/', headers: [], body, onBodyTaken } as const
+    await runExchange(options(pool, stub.origin, { request: { ...request, headers: [] } }))
+    t.equal(taken, 1)
+    t.ok(stub.requests.at(-1)?.body.equals(body))
+  }
+})
+
+t.test('a body that an upstream responds to without reading it counts as not taken', async t => {
+  const { pool, origin } = await startSocketServer(t, socket => {
+    socket.pause()
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+  })
+  let isTaken = false
+  const onBodyTaken = () => {
+    isTaken = true
+  }
+  // More than the buffers of the system hold.
+  const request = { method: 'POST' as const, path: '/', headers: [], body: Buffer.alloc(64 * 1024 * 1024), onBodyTaken }
+  await runExchange(options(pool, origin, { request }))
+  t.equal(isTaken, false)
+})
+
 t.test('large bodies together are sent a piece in each turn of the event loop', async t => {
   const mebibyte = 1024 * 1024
   let turn = 0
@@ -108,19 +139,18 @@ t.test('large bodies together are sent a piece in each turn of the event loop', 
     if (!isOver) setImmediate(countTurns)
   }
   const bytesOfTurns: number[] = []
+  async function take(body: AsyncIterable<Uint8Array>, handler: Dispatcher.DispatchHandler): Promise<void> {
+    const controller = { abort: () => undefined, pause: () => undefined, resume: () => undefined } as never
+    handler.onRequestStart?.(controller, {})
+    for await (const { length } of body) bytesOfTurns[turn] = (bytesOfTurns[turn] ?? 0) + length
+    handler.onRequestSent?.()
+    handler.onResponseStart?.(controller, 200, {})
+    handler.onResponseEnd?.(controller, {})
+  }
   /** Takes all that it gets at once, as a system does whose peer reads. */
   const dispatcher = {
-    dispatch({ body }: { body: Readable }, handler: Dispatcher.DispatchHandler) {
-      const controller = { abort: () => undefined, pause: () => undefined, resume: () => undefined } as never
-      handler.onRequestStart?.(controller, {})
-      body.on('data', ({ length }) => {
-        bytesOfTurns[turn] = (bytesOfTurns[turn] ?? 0) + length
-      })
-      body.on('end', () => {
-        handler.onRequestSent?.()
-        handler.onResponseStart?.(controller, 200, {})
-        handler.onResponseEnd?.(controller, {})
-      })
+    dispatch({ body }: { body: AsyncIterable<Uint8Array> }, handler: Dispatcher.DispatchHandler) {
+      void take(body, handler)
       return true
     }
   }

@@ -43,6 +43,50 @@ t.test('the headers of the request go along for a kind that sends them', async t
   t.match(stub.requests[0]?.headers, { 'x-custom': 'c1', 'x-request-id': 'r1' })
 })
 
+t.test('a body that only its call uses gives its memory back once the provider has accepted the call', async t => {
+  const statuses = [503, 200, 400]
+  const stub = await startStub((_request, response) => {
+    sendJson(response, statuses.shift() ?? 200, { words: ['a'] })
+  })
+  t.teardown(() => stub.close())
+  const retryPolicy = { retriesMax: 1, backoffSeconds: 0, statuses: [503] }
+  const { executor } = createWordExecutor(t, stub.origin, { client: { retryPolicy } })
+  const writeBody = () => new Uint8Array(1_000_000).fill(0x61)
+
+  const retried = { ...wordCall(), body: writeBody(), ownsBody: true } as const
+  await executor.chat(retried, contextOf(), createSink())
+  t.equal(stub.requests.length, 2)
+  for (const { body } of stub.requests) t.ok(body.equals(writeBody()))
+  t.equal(retried.body.byteLength, 0)
+
+  const refused = { ...wordCall(), body: writeBody(), ownsBody: true } as const
+  t.ok(await rejection(executor.chat(refused, contextOf(), createSink())))
+  t.equal(refused.body.byteLength, 1_000_000)
+
+  const shared = { ...wordCall(), body: writeBody() }
+  await executor.chat(shared, contextOf(), createSink())
+  t.equal(shared.body.byteLength, 1_000_000)
+})
+
+t.test('a streamed chat that is repeated after a response of status 200 sends its own body again', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200, { 'content-type': stub.requests.length === 1 ? 'text/html' : 'text/event-stream' })
+    response.end('data: BEGIN\n\ndata: a\n\n')
+  })
+  t.teardown(() => stub.close())
+  const retryPolicy = { retriesMax: 1, backoffSeconds: 0, statuses: [503] }
+  const { executor } = createWordExecutor(t, stub.origin, { client: { retryPolicy } })
+  const call = { ...wordCall({ isStream: true }), body: new Uint8Array(1_000_000).fill(0x61), ownsBody: true } as const
+  const sink = createSink()
+  await executor.chat(call, contextOf(), sink)
+  t.equal(sink.text(), 'a')
+  t.same(
+    stub.requests.map(({ body }) => body.byteLength),
+    [1_000_000, 1_000_000]
+  )
+  t.equal(call.body.byteLength, 0)
+})
+
 t.test('a streamed chat is a push per read, and a wire may have its own accept header', async t => {
   const stub = await startStub((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
