@@ -25,6 +25,14 @@ export function countBytes(bytes: Bytes): number {
   return bytes instanceof Uint8Array ? bytes.byteLength : bytes.reduce((sum, piece) => sum + piece.byteLength, 0)
 }
 
+/** Buffers of this size are never shared between bodies; small ones are cut from a common one. */
+const OWN_BUFFER_BYTES_MIN = 1024 * 1024
+
+/** Whether the `ArrayBuffer` of a body's bytes holds no other bytes in use. */
+export function hasOwnMemory({ buffer, byteLength }: Uint8Array): boolean {
+  return byteLength === buffer.byteLength || buffer.byteLength >= OWN_BUFFER_BYTES_MIN
+}
+
 /**
  * Gives the memory of these bytes back now, and all of the `ArrayBuffer` that they are in: nobody may use any of it afterwards. The engine
  * would collect its whole heap to get it back, and memory that is used again at once is still in the caches.

@@ -70,8 +70,8 @@ export interface ChatCall {
   headers: readonly string[]
   /** JSON for the provider, with placeholders where ids of uploaded files belong. */
   body: Bytes
-  /** The memory of the body is the call's alone. */
-  ownsBody?: true
+  /** The memory of the body, where only this call uses it. */
+  ownMemory?: Uint8Array
   attachments: PendingAttachment[]
   /** For the reader of the response. */
   reading: unknown
@@ -86,8 +86,8 @@ export interface ResourceCall extends Omit<WrittenCall, 'body'> {
   plan: ExecutionPlan
   operation: 'embeddings' | 'tokens'
   body: Uint8Array
-  /** The memory of the body is the call's alone. */
-  ownsBody?: true
+  /** The memory of the body, where only this call uses it. */
+  ownMemory?: Uint8Array
 }
 
 /** A response of status 200 that was taken whole. */

@@ -1,6 +1,7 @@
 // The short way of a chat whose client and provider speak the same protocol: only an outline of the body is read, and its bytes are sent
 // on with the model renamed. It has the result of the general way, which every other chat takes.
 
+import { hasOwnMemory } from '../../shared/bytes.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
 import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
@@ -31,6 +32,7 @@ export function relayChat(job: ChatJob, { settings, faces }: TaskEnvironment): T
   if (reused === undefined) return undefined
   const { attachments, headers, path, reading } = written
   const call: TranslatedChat = { request, plan, path, headers, body: reused, attachments, reading }
+  if (hasOwnMemory(bytes)) call.ownMemory = bytes
   request.messages = []
   if (face.relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
   return call

@@ -3,6 +3,7 @@
 
 import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'
+import { hasOwnMemory } from '../../shared/bytes.ts'
 import { createLanes } from '../../shared/semaphore.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -132,13 +133,9 @@ function detachBytes<Name extends TaskName>(
   return { message: { name, job: { ...job, bytes } } as TaskMessage, transferList: [bytes.buffer] }
 }
 
-/** Buffers of this size are never shared between bodies; small ones are cut from a common one. */
-const OWN_BUFFER_BYTES_MIN = MEBIBYTE
-
 /** The bytes in an ArrayBuffer that holds no other bytes in use, so that transferring it detaches only these. */
 function takeWholeBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, byteLength } = bytes
-  const isWhole = byteLength === buffer.byteLength || buffer.byteLength >= OWN_BUFFER_BYTES_MIN
-  if (isWhole && buffer instanceof ArrayBuffer) return new Uint8Array(buffer, byteOffset, byteLength)
+  if (hasOwnMemory(bytes) && buffer instanceof ArrayBuffer) return new Uint8Array(buffer, byteOffset, byteLength)
   return new Uint8Array(bytes)
 }

@@ -37,15 +37,13 @@ export default async function run(message: TaskMessage): Promise<unknown> {
 async function runMessage(message: TaskMessage): Promise<unknown> {
   if (message.name !== 'translate-chat') return runTask(message.name, message.job, environment)
   const translated = await runTask(message.name, message.job, environment)
-  return { ...translated, ...OWN_BODY, request: summarizeRequest(translated.request, message.job.protocol) }
+  return { ...translated, request: summarizeRequest(translated.request, message.job.protocol) }
 }
-
-/** Marks a call that leaves the thread: its body is detached below. */
-const OWN_BODY = { ownsBody: true } as const
 
 /** A body of a result: text or bytes, in the result itself or in its call. */
 interface WithBody {
   body?: unknown
+  ownMemory?: Uint8Array
   call?: WithBody
 }
 
@@ -54,12 +52,13 @@ function detachBytes(value: unknown, transfers: ArrayBuffer[]): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const { body, call } = value as WithBody
   const detached: WithBody = { ...value }
-  if (call !== undefined) detached.call = { ...(detachBytes(call, transfers) as WithBody), ...OWN_BODY }
+  if (call !== undefined) detached.call = detachBytes(call, transfers) as WithBody
   if (typeof body === 'string' || body instanceof Uint8Array) {
     // Copied, because small Node buffers share one ArrayBuffer, and transferring it would detach the others.
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body)
     transfers.push(bytes.buffer)
     detached.body = bytes
+    detached.ownMemory = bytes
   }
   return detached
 }

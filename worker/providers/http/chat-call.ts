@@ -50,7 +50,7 @@ export async function uploadAttachments(
 /** The chat as a call to its provider, with its final body. */
 export function describeChatCall(
   dependencies: ChatDependencies,
-  { path, headers, body: ownBody, ownsBody }: ChatCall,
+  { path, headers, body: translated, ownMemory }: ChatCall,
   written: Bytes,
   context: CallContext
 ): ProviderCall {
@@ -63,7 +63,7 @@ export function describeChatCall(
     path,
     headers,
     body,
-    ownsBody: body === ownBody ? ownsBody : undefined,
+    ownMemory: body === translated ? ownMemory : undefined,
     fallback
   }
 }

@@ -24,8 +24,8 @@ export interface ProviderCall {
   /** Headers of the wire, names and values in turn. */
   headers: readonly string[]
   body?: Bytes
-  /** The memory of the body is the call's alone: it is given back when the provider has accepted the call. */
-  ownsBody?: true | undefined
+  /** The memory of the body, where only this call uses it: it is given back when the provider has accepted the call. */
+  ownMemory?: Uint8Array | undefined
   /** Makes another body when the provider refuses this one. */
   fallback?: BodyFallback | undefined
   /** The body is that of the fallback: it is not replaced again. */
@@ -37,7 +37,7 @@ export function reviseCall(call: ProviderCall, thrown: unknown): ProviderCall | 
   const { body, fallback, isRevised } = call
   if (fallback === undefined || body === undefined || isRevised || !(thrown instanceof CallFailure)) return undefined
   const revised = fallback.revise(joinBytes(body), thrown)
-  return revised === undefined ? undefined : { ...call, body: revised, ownsBody: undefined, isRevised: true }
+  return revised === undefined ? undefined : { ...call, body: revised, ownMemory: undefined, isRevised: true }
 }
 
 export interface ProviderClientOptions extends AttemptsOptions {
@@ -59,8 +59,8 @@ export interface AttemptExchange {
 
 export class ProviderClient {
   readonly #options: ProviderClientOptions
-  /** Bodies that a connection has taken to their end. */
-  readonly #takenBodies = new WeakSet<Bytes>()
+  /** Memory of bodies that a connection has taken to their end. */
+  readonly #takenMemory = new WeakSet<Uint8Array>()
 
   constructor(options: ProviderClientOptions) {
     this.#options = options
@@ -80,11 +80,11 @@ export class ProviderClient {
     return new Attempts(this.#options, context, operation)
   }
 
-  /** Ends a call that the provider accepted: a revised one is reported, and an own body gives its memory back. */
-  accept({ body, ownsBody, fallback, isRevised }: ProviderCall): void {
+  /** Ends a call that the provider accepted: a revised one is reported, and the memory of a large body is given back. */
+  accept({ ownMemory, fallback, isRevised }: ProviderCall): void {
     if (isRevised) fallback?.confirm()
     // What a connection may still read is left to the garbage collector.
-    if (ownsBody && body instanceof Uint8Array && this.#takenBodies.has(body)) releaseMemory(body)
+    if (ownMemory !== undefined && this.#takenMemory.has(ownMemory)) releaseMemory(ownMemory)
   }
 
   /**
@@ -115,11 +115,11 @@ export class ProviderClient {
       path: call.path,
       headers: this.#writeHeaders(headers, attempt.credential, context)
     }
-    const { body } = call
+    const { body, ownMemory } = call
     if (body !== undefined) request.body = body
-    if (body !== undefined && call.ownsBody) {
-      this.#takenBodies.delete(body)
-      request.onBodyTaken = () => this.#takenBodies.add(body)
+    if (ownMemory !== undefined) {
+      this.#takenMemory.delete(ownMemory)
+      request.onBodyTaken = () => this.#takenMemory.add(ownMemory)
     }
     if (log.isLevelEnabled('debug')) {
       const { operation, method, path } = call

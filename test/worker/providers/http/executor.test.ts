@@ -53,13 +53,14 @@ t.test('a body that only its call uses gives its memory back once the provider h
   const { executor } = createWordExecutor(t, stub.origin, { client: { retryPolicy } })
   const writeBody = () => new Uint8Array(1_000_000).fill(0x61)
 
-  const retried = { ...wordCall(), body: writeBody(), ownsBody: true } as const
+  const own = (body: Uint8Array) => ({ body, ownMemory: body })
+  const retried = { ...wordCall(), ...own(writeBody()) }
   await executor.chat(retried, contextOf(), createSink())
   t.equal(stub.requests.length, 2)
   for (const { body } of stub.requests) t.ok(body.equals(writeBody()))
   t.equal(retried.body.byteLength, 0)
 
-  const refused = { ...wordCall(), body: writeBody(), ownsBody: true } as const
+  const refused = { ...wordCall(), ...own(writeBody()) }
   t.ok(await rejection(executor.chat(refused, contextOf(), createSink())))
   t.equal(refused.body.byteLength, 1_000_000)
 
@@ -76,7 +77,8 @@ t.test('a streamed chat that is repeated after a response of status 200 sends it
   t.teardown(() => stub.close())
   const retryPolicy = { retriesMax: 1, backoffSeconds: 0, statuses: [503] }
   const { executor } = createWordExecutor(t, stub.origin, { client: { retryPolicy } })
-  const call = { ...wordCall({ isStream: true }), body: new Uint8Array(1_000_000).fill(0x61), ownsBody: true } as const
+  const body = new Uint8Array(1_000_000).fill(0x61)
+  const call = { ...wordCall({ isStream: true }), body, ownMemory: body }
   const sink = createSink()
   await executor.chat(call, contextOf(), sink)
   t.equal(sink.text(), 'a')
