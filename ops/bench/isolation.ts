@@ -48,7 +48,7 @@ interface PhasePlan {
 
 /** The tail of small requests is judged by the median over rounds, so those that are judged get more and longer ones. */
 const plans = {
-  judged: { rounds: 5, undisturbedMs: 1_000, disturbedMs: 1_500 },
+  judged: { rounds: 9, undisturbedMs: 1_000, disturbedMs: 1_500 },
   other: { rounds: 2, undisturbedMs: 300, disturbedMs: 700 },
   quick: { rounds: 1, undisturbedMs: 200, disturbedMs: 300 }
 } satisfies Record<string, PhasePlan>

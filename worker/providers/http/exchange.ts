@@ -75,7 +75,7 @@ export interface ExchangeOptions {
  * Bodies above this size go out in pieces, and each piece that the connection takes renews the time limit: a slow link may need
  * longer than the limit for a large file.
  */
-const BODY_PIECE_BYTES = 256 * 1024
+const BODY_PIECE_BYTES = 512 * 1024
 
 /**
  * The HTTP client asks for the next piece when the connection has taken this one, but not after a piece that its buffer (64 KB) has room for.
