@@ -2,6 +2,8 @@
 // frame was parsed, a later frame with the same characters before and after the text needs only its text read.
 // Earns: 31 % of the processor time of a streamed event (noise 4 %, four starts of each).
 
+import { isShortAndPlain } from './short-text.ts'
+
 /** A text that no upstream sends; it marks the position of the text when a frame is learned. */
 const PROBE = '\u0001probe\u0001'
 const PROBE_JSON = JSON.stringify(PROBE).slice(1, -1)
@@ -30,6 +32,7 @@ export class RepeatedFrame {
     // Comparing slices costs a fifth of `startsWith` and `endsWith`.
     if (end < start || data.slice(end) !== this.#after || data.slice(0, start) !== this.#before) return undefined
     const text = data.slice(start, end)
+    if (isShortAndPlain(text)) return text
     if (text.includes('\\')) return readEscaped(text)
     // A quote ends the text early, so the frame has another structure.
     return text.includes('"') ? undefined : text

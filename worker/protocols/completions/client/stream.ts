@@ -11,6 +11,7 @@ import {
   type NormalizedUsage,
   type ResponseIdentity
 } from '../../../normalized/index.ts'
+import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeCompletionsStreamError } from './errors.ts'
@@ -107,16 +108,16 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     switch (event.type) {
       case 'text-delta':
         contentLength += event.text.length
-        return chunk(`"content":${JSON.stringify(event.text)}`)
+        return chunk(`"content":${writeJsonText(event.text)}`)
       case 'reasoning-delta': {
         const text = reasoningSeparator + event.text
         reasoningSeparator = ''
         hasReasoning = true
         reasoning.add(event.text)
-        return chunk(`"content":"","reasoning_content":${JSON.stringify(text)}`)
+        return chunk(`"content":"","reasoning_content":${writeJsonText(text)}`)
       }
       case 'refusal-delta':
-        return chunk(`"refusal":${JSON.stringify(event.text)}`)
+        return chunk(`"refusal":${writeJsonText(event.text)}`)
       case 'tool-call-start':
         calls.start(event)
         return ''

@@ -16,6 +16,7 @@ import {
   type ToolCallStartEvent,
   type UrlCitation
 } from '../../../normalized/index.ts'
+import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
@@ -148,7 +149,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
     hasText = true
     isAfterThought = false
     if (doubtfulCalls.size > 0) return writePart({ text })
-    return `${flushParts()}${chunk(`{"text":${JSON.stringify(text)}}`)}`
+    return `${flushParts()}${chunk(`{"text":${writeJsonText(text)}}`)}`
   }
 
   /** Writes the held text as a bare string, once it is complete. */

@@ -9,6 +9,7 @@ import {
   type ProviderState,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
+import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
@@ -90,7 +91,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   }
 
   function writeDelta(text: string): string {
-    return `${deltaHead}${JSON.stringify(text)}}}\n\n`
+    return `${deltaHead}${writeJsonText(text)}}}\n\n`
   }
 
   function close(): string {

@@ -2,6 +2,7 @@
 // exactly one terminal event, and nothing follows it (responses.md 7).
 
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
+import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { LargeTexts } from '../../shared/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
@@ -157,7 +158,7 @@ class ResponsesStream implements StreamWriter {
       this.#deltaItemId = item_id
       this.#deltaMembers = `,"item_id":"${item_id}","output_index":${output_index},"content_index":0,"delta":`
     }
-    const text = JSON.stringify(delta)
+    const text = writeJsonText(delta)
     this.#written += `${TEXT_DELTA_HEAD}${this.#sequenceNumber++}${this.#deltaMembers}${text},"logprobs":[]}\n\n`
   }
 
