@@ -31,7 +31,8 @@ export function createExtensionDeltas(): ExtensionDeltas {
   const executions = createMember('tool_executions', texts => `[${texts.join()}]`)
   const files = createMember('files', texts => `[${texts.join()}]`)
   const inlineData = createMember('inline_data', texts => `{${texts.join()}}`)
-  const positions = new Map<string, number>()
+  /** Of each name in the inline data: its position, and the last run that has it. */
+  const names = new Map<string, { position: number; run: number }>()
   let fileCount = 0
 
   function setRun(index: number, change: Partial<ShownRun>): void {
@@ -43,9 +44,10 @@ export function createExtensionDeltas(): ExtensionDeltas {
 
   function setInlineData(event: HostedToolEndEvent): void {
     for (const [name, value] of Object.entries(event.inlineData ?? {})) {
-      if (value === undefined) continue
-      const position = positions.get(name) ?? positions.size
-      positions.set(name, position)
+      const { position, run } = names.get(name) ?? { position: names.size, run: event.index }
+      // Runs may end in another order than they began, and the last one counts, as in a whole response.
+      if (value === undefined || event.index < run) continue
+      names.set(name, { position, run: event.index })
       inlineData.set(position, `${JSON.stringify(name)}:${JSON.stringify(value)}`)
     }
   }

@@ -60,3 +60,32 @@ t.test('a reasoning block without text adds nothing to the stream or the respons
   const whole = writeCompletionsResponse(accumulateEvents(events), responseContext())
   t.equal(whole.choices[0].message.reasoning_content, 'hm')
 })
+
+t.test(
+  'of hosted runs that end in another order than they began the last one names the inline data, as in a whole response',
+  async t => {
+    const run = { kind: 'web_search', name: 'web_search' } as const
+    const ended = { status: 'completed' as const, sources: [] }
+    const events: NormalizedEvent[] = [
+      { type: 'hosted-tool-start', index: 0, ...run },
+      { type: 'hosted-tool-start', index: 1, ...run },
+      { type: 'hosted-tool-end', index: 1, ...ended, inlineData: { images: ['of 1'] } },
+      {
+        type: 'hosted-tool-end',
+        index: 0,
+        ...ended,
+        sources: [],
+        inlineData: { images: ['of 0'], sources: { 1: 'of 0' } }
+      },
+      finish
+    ]
+    const expected = { images: ['of 1'], sources: { 1: 'of 0' } }
+    const whole = writeCompletionsResponse(accumulateEvents(events), responseContext())
+    t.same(whole.choices[0].message.inline_data, expected)
+    const frames = createCompletionsStreamWriter(responseContext()).write(events).trimEnd().split('\n\n')
+    const shown = frames
+      .slice(0, -1)
+      .map(frame => JSON.parse(frame.slice('data: '.length)).choices[0]?.delta.inline_data)
+    t.same(shown.filter(data => data !== undefined).at(-1), expected)
+  }
+)
