@@ -8,9 +8,6 @@ import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
 import { readChat } from './chat.ts'
 import type { ChatJob, TaskEnvironment, TranslatedChat } from './types.ts'
 
-/** Below this a body goes out in one piece, and its memory is left to the garbage collector. */
-const OWN_BYTES_MIN = 512 * 1024
-
 /** Whether any chat of this protocol can take the short way. */
 export function mayRelay({ protocol, description }: ChatJob, { settings, faces }: TaskEnvironment): boolean {
   // A description is made of the whole request.
@@ -35,7 +32,8 @@ export function relayChat(job: ChatJob, { settings, faces }: TaskEnvironment): T
   if (reused === undefined) return undefined
   const { attachments, headers, path, reading } = written
   const call: TranslatedChat = { request, plan, path, headers, body: reused, attachments, reading }
-  if (bytes.byteLength >= OWN_BYTES_MIN && hasOwnMemory(bytes)) call.ownMemory = bytes
+  // A large body goes out in pieces that share its memory; a small one was copied.
+  if (!(reused instanceof Uint8Array) && hasOwnMemory(bytes)) call.ownMemory = bytes
   request.messages = []
   if (face.relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
   return call
