@@ -5,6 +5,10 @@ import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 
 const CONTINUE = Buffer.from('HTTP/1.1 100')
+/** Where the first digit of the status stands. */
+const STATUS_AT = 'HTTP/1.1 '.length
+/** The first digit of an informational status. */
+const INFORMATIONAL = 0x31
 const HEAD_END = '\r\n\r\n'
 /** A longer head is left to the HTTP client, which refuses it. */
 const HEAD_BYTES_MAX = 4096
@@ -34,6 +38,11 @@ function filterReads(socket: Socket): void {
   socket.read = function filteredRead(size?: number): Buffer | null {
     const chunk: Buffer | null = read.call(this, size)
     if (!isHeadNext || chunk === null) return chunk
+    // Most reads bring a final response, which its status shows: one byte, and no comparison of texts.
+    if (held === undefined && chunk.length > STATUS_AT && chunk[STATUS_AT] !== INFORMATIONAL) {
+      isHeadNext = false
+      return chunk
+    }
     const bytes = skipContinues(held === undefined ? chunk : Buffer.concat([held, chunk]))
     held = isStartOfContinue(bytes) && bytes.length <= HEAD_BYTES_MAX ? bytes : undefined
     if (bytes.length === 0 || held !== undefined) return null
