@@ -110,7 +110,6 @@ class ConversationWriter {
       messages.add(role, kept)
       messages.add('user', results)
     }
-    const isThoughtMissing = messages.isThoughtMissing()
     const written = messages.finish()
     // The wire demands a message: instructions alone are what the model is asked.
     const isPromptMissing = written.length === 0 && this.#system.length > 0
@@ -119,7 +118,7 @@ class ConversationWriter {
       messages: isPromptMissing ? [{ role: 'user', content: writeContent(this.#system) }] : written,
       calledNames,
       isContinued: written.at(-1)?.role === 'assistant',
-      isThoughtMissing,
+      isThoughtMissing: messages.isThoughtMissing(),
       droppedToolCalls
     }
   }
@@ -223,7 +222,7 @@ class WireMessages {
     else for (const block of content) last.content.push(block)
   }
 
-  /** True for results of a turn that begins without thinking: the service refuses it where thinking has a budget. */
+  /** True when the body ends with results of a turn that begins without thinking: the service refuses it where thinking has a budget. */
   isThoughtMissing(): boolean {
     const [turn, results] = this.#messages.slice(-2)
     if (turn?.role !== 'assistant' || results?.content[0]?.type !== 'tool_result') return false
