@@ -66,13 +66,12 @@ function compareBridge(scenario: BridgeScenario): Measurement {
       ...families.map(name => ({ name, target: findTarget(targets, 'bridge'), request: writeRequest(name, aliased) }))
     ],
     judge(samples) {
-      const base = mean(valuesOf(samples, 'relay'))
       console.log(`${scenario.name} (${scenario.unit})`)
       console.log(
         `  ${[...samples.keys()].map(name => `${name} ${mean(valuesOf(samples, name)).toFixed(2)}`).join('   ')}`
       )
       const verdicts = families.map(name => {
-        const ratios = valuesOf(samples, name).map(value => value / base)
+        const ratios = ratiosByStart(samples, name, 'relay')
         const isRelayed = name === 'completions'
         const goal = isRelayed ? ratioMax : translatedRatioMax?.[name as keyof typeof translatedRatioMax]
         return report({ name: `${name}, ${isRelayed ? 'relayed' : 'translated'} / relay`, ratios, goal })
@@ -109,8 +108,7 @@ function compareTargets(scenario: Scenario): Measurement {
         )
         return true
       }
-      // Relay and product are different programs, so every start of the product is held against the mean of the relays.
-      const ratios = valuesOf(samples, 'product').map(value => value / relay)
+      const ratios = ratiosByStart(samples, 'product', 'relay')
       const isMet = report({ name: 'product / relay', ratios, goal: scenario.ratioMax })
       console.log()
       return isMet

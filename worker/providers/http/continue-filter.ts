@@ -38,11 +38,6 @@ function filterReads(socket: Socket): void {
   socket.read = function filteredRead(size?: number): Buffer | null {
     const chunk: Buffer | null = read.call(this, size)
     if (!isHeadNext || chunk === null) return chunk
-    // Most reads bring a final response, which its status shows: one byte, and no comparison of texts.
-    if (held === undefined && chunk.length > STATUS_AT && chunk[STATUS_AT] !== INFORMATIONAL) {
-      isHeadNext = false
-      return chunk
-    }
     const bytes = skipContinues(held === undefined ? chunk : Buffer.concat([held, chunk]))
     held = isStartOfContinue(bytes) && bytes.length <= HEAD_BYTES_MAX ? bytes : undefined
     if (bytes.length === 0 || held !== undefined) return null
@@ -63,6 +58,8 @@ function skipContinues(bytes: Buffer): Buffer {
 
 /** Whether these may be the first bytes of a `100 Continue`. */
 function isStartOfContinue(bytes: Buffer): boolean {
+  // Most responses are final, and this costs less than comparing texts.
+  if (bytes.length > STATUS_AT && bytes[STATUS_AT] !== INFORMATIONAL) return false
   const length = Math.min(bytes.length, CONTINUE.length)
   return length > 0 && CONTINUE.compare(bytes, 0, length, 0, length) === 0
 }

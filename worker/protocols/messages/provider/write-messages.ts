@@ -222,7 +222,10 @@ class WireMessages {
     else for (const block of content) last.content.push(block)
   }
 
-  /** True when the body ends with results of a turn that begins without thinking: the service refuses it where thinking has a budget. */
+  /**
+   * True for results of a turn that begins without thinking: the service refuses it where thinking has a budget. To be asked after
+   * `finish`, which removes what is not sent behind them.
+   */
   isThoughtMissing(): boolean {
     const [turn, results] = this.#messages.slice(-2)
     if (turn?.role !== 'assistant' || results?.content[0]?.type !== 'tool_result') return false

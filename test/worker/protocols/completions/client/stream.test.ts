@@ -74,7 +74,6 @@ t.test(
         type: 'hosted-tool-end',
         index: 0,
         ...ended,
-        sources: [],
         inlineData: { images: ['of 0'], sources: { 1: 'of 0' } }
       },
       finish

@@ -453,6 +453,12 @@ t.test('thinking is left out where the service refuses it', async t => {
   t.equal(send([prompt, { role: 'model', parts: [functionCall] }, results]), undefined)
   const thought = { text: 'why', thought: true, thoughtSignature: signature }
   t.match(send([prompt, { role: 'model', parts: [thought, functionCall] }, results]), { type: 'enabled' })
+  const unsent = { role: 'model', parts: [thought] }
+  t.equal(
+    send([prompt, { role: 'model', parts: [functionCall] }, results, unsent]),
+    undefined,
+    'thinking that ends it is not sent'
+  )
 })
 
 t.test('thinking that a client got in pieces is one block again', async t => {
@@ -556,22 +562,3 @@ t.test('a budget is left out beside sampling that the service refuses with think
   for (const sampling of [{}, { temperature: 1, topP: 0.95 }]) t.match(thinkingOf(sampling), { budget_tokens: 2000 })
   for (const sampling of [{ temperature: 0.2 }, { topP: 0.5 }, { topK: 64 }]) t.equal(thinkingOf(sampling), undefined)
 })
-
-t.test(
-  'a budget is left out behind a turn without thinking, also where what follows the results is not sent',
-  async t => {
-    const thinkingOf = (last: NormalizedRequest['messages']) => {
-      const messages: NormalizedRequest['messages'] = [
-        { role: 'assistant', content: [{ type: 'tool-call', id: 'c1', name: 'f', arguments: {} }] },
-        { role: 'tool', content: [{ type: 'tool-result', callId: 'c1', content: [], isError: false, path: 'p' }] },
-        ...last
-      ]
-      const request = makeRequest({ reasoning: { budgetTokens: 2000 }, messages })
-      return messagesCompatibleFace.writeChat(request, { upstreamModel: 'm', outputTokensMax: undefined }, options).body
-        .thinking
-    }
-    const thought = { type: 'reasoning', text: '', state: { messages_compatible: { redacted: 'own' } } } as const
-    t.equal(thinkingOf([]), undefined)
-    t.equal(thinkingOf([{ role: 'assistant', content: [thought] }]), undefined)
-  }
-)
