@@ -1,6 +1,7 @@
 // The lines of the runtime log about child processes.
 import type { Logger } from '../shared/logging.ts'
 import type { KeeperEvent } from './process-keeper.ts'
+import { isStopSignal } from './signals.ts'
 
 export interface KeptProcess {
   /** For the ids of the events and for their texts. */
@@ -20,6 +21,7 @@ export function logKeeperEvent(log: Logger, event: KeeperEvent, { name, workerId
       const { pid, code, signal } = event
       const exit = { event: `${name}_exited`, ...ids, [`${name}_pid`]: pid, exit_code: code, signal }
       if (isClosing) log.info(exit, `${title} exited`)
+      else if (isStopSignal(signal)) log.warn(exit, `${title} was stopped by a signal`)
       else log.error(exit, `${title} exited unexpectedly`)
       break
     }

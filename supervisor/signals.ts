@@ -11,6 +11,14 @@ type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
 const stopSignals: readonly StopSignal[] = hasTerminal ? ['SIGTERM', 'SIGINT', 'SIGHUP'] : ['SIGTERM', 'SIGINT']
 
+/**
+ * Whether a child process has died of a signal that asks a process to stop. One that is still loading has no handler for it, and a
+ * terminal or a service manager signals every process: the exit of a child may be seen before this process gets its own signal.
+ */
+export function isStopSignal(signal: string | null): boolean {
+  return signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
+}
+
 /** For log rotation from outside: rename the file, then signal. */
 export const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
 

@@ -8,9 +8,11 @@ import { attachChild, type ForkChild } from './child-process.ts'
 import { logKeeperEvent } from './fleet-log.ts'
 import { createProcessKeeper, type HealthPolicy, type KeeperEvent } from './process-keeper.ts'
 import { createRestartBudget, type RestartPolicy } from './restart-policy.ts'
+import { isStopSignal } from './signals.ts'
 
 /** After too many exits in a row: what makes it exit may be mended meanwhile, such as a full disk. */
 const GIVE_UP_PAUSE_MS = 60_000
+const EXITED_EARLY = 'the writer of the traffic log exited before it was ready'
 
 export type WriterEvent =
   /** It listens, for the first time. */
@@ -73,6 +75,11 @@ export function createWriterFork({ entry, execArgv, environment }: WriterForkOpt
   }
 }
 
+/** It is started again then: the stop of the gateway follows, or the signal was for the writer alone. */
+function wasStopped(event: KeeperEvent): boolean {
+  return event.kind === 'exited' && isStopSignal(event.signal)
+}
+
 /** Creates the keeper of a writer that is not started yet. */
 export function createWriterKeeper(dependencies: WriterKeeperDependencies, options: WriterKeeperOptions): WriterKeeper {
   const { log, nowMs, random, onEvent } = dependencies
@@ -113,9 +120,13 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
       case 'fork-failed':
         onEvent({ kind: 'writer-exited', owner })
         if (isClosing) onEvent({ kind: 'writer-closed' })
-        else if (!hasStarted) fail('internal', 'the writer of the traffic log exited before it was ready')
+        else if (!hasStarted && !wasStopped(event)) fail('internal', EXITED_EARLY)
         break
       case 'gave-up':
+        if (!hasStarted) {
+          fail('internal', EXITED_EARLY)
+          break
+        }
         // Requests are served without it; what they report waits in the workers, and is dropped and counted when their queues are full.
         log.fatal(
           { event: 'writer_given_up', retry_ms: GIVE_UP_PAUSE_MS },

@@ -49,6 +49,7 @@ function createKeeper() {
     owners,
     receive: (content: FromWriterContent) => last()?.listeners.onMessage(createMessage(content)),
     exit: () => last()?.listeners.onExit({ code: 1, signal: null }),
+    stopBySignal: () => last()?.listeners.onExit({ code: null, signal: 'SIGINT' }),
     async nextChild() {
       const count = children.length
       while (children.length === count) await new Promise(resolve => setImmediate(resolve))
@@ -112,6 +113,36 @@ t.test('a writer that exits during its start is no failure where the gateway sto
     events.map(({ kind }) => kind),
     ['writer-exited', 'writer-closed']
   )
+})
+
+t.test('a writer that a signal stops during its start is started again', async t => {
+  const { keeper, events, children, receive, stopBySignal, nextChild } = createKeeper()
+  keeper.start()
+  stopBySignal()
+  await nextChild()
+  receive({ kind: 'writer-online', pid: 2 })
+  t.equal(children[1]?.sent[0]?.kind, 'configure-writer')
+  stopBySignal()
+  keeper.giveUpStart()
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(resolve => setImmediate(resolve))
+  t.equal(children.length, 2)
+  keeper.close()
+  t.same(
+    events.map(({ kind }) => kind),
+    ['writer-exited', 'writer-exited', 'writer-closed']
+  )
+})
+
+t.test('a writer that signals stop again and again during its start is a failed start', async t => {
+  const { keeper, events, children, stopBySignal, nextChild } = createKeeper()
+  keeper.start()
+  for (const restart of [1, 2, 3]) {
+    stopBySignal()
+    await nextChild()
+    t.equal(children.length, restart + 1)
+  }
+  stopBySignal()
+  t.equal(events.filter(({ kind }) => kind === 'writer-start-failed').length, 1)
 })
 
 t.test('a writer that has started is started again while the workers close', async t => {

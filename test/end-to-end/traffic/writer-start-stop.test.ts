@@ -215,13 +215,15 @@ t.test('a file that cannot be used refuses the start and names its setting', asy
   )
 })
 
-t.test('a stop that a terminal sends to every process during a start is no failed start', async t => {
+/** Starts a gateway that records, and waits until the process of its writer exists: it is still loading then, as a rule. */
+async function startWithLoadingWriter(t: Test) {
   const variables = {
     GATEWAY_PORT: '0',
     GATEWAY_HOST: '127.0.0.1',
     GATEWAY_WORKERS: '1',
     GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
     GATEWAY_TRAFFIC_LOG_SINK: 'jsonl',
+    GATEWAY_TRAFFIC_LOG_JSONL_PATH: join(createTemporaryFolder(t), 'traffic.jsonl'),
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9'
   }
   const started = startScript(t, join(import.meta.dirname, '../../../supervisor/main.ts'), [], variables)
@@ -229,8 +231,23 @@ t.test('a stop that a terminal sends to every process during a start is no faile
   const findWriter = () =>
     readChildPids(pid).find(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('/writer/main'))
   await waitUntil(() => findWriter() !== undefined, 'the writer is forked')
+  return { started, pid, writerPid: findWriter() ?? pid }
+}
+
+t.test('a stop that a terminal sends to every process during a start is no failed start', async t => {
+  const { started, pid, writerPid } = await startWithLoadingWriter(t)
   // The worker lives longer than the writer here, so the stop is not over when the writer's exit is seen.
-  for (const one of [pid, findWriter() ?? pid]) process.kill(one, 'SIGINT')
+  for (const one of [pid, writerPid]) process.kill(one, 'SIGINT')
+  t.same(await started.exited, { code: 0, signal: null })
+  t.equal(started.errors(), '')
+  t.notMatch(started.output(), /"level":"ERROR"/)
+})
+
+t.test('a writer that a signal stops while it loads is started again, and the gateway starts', async t => {
+  const { started, pid, writerPid } = await startWithLoadingWriter(t)
+  process.kill(writerPid, 'SIGINT')
+  await waitUntil(() => started.output().includes('"startup_complete"'), 'the gateway has started')
+  process.kill(pid, 'SIGTERM')
   t.same(await started.exited, { code: 0, signal: null })
   t.equal(started.errors(), '')
   t.notMatch(started.output(), /"level":"ERROR"/)
