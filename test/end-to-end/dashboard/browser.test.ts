@@ -7,7 +7,7 @@ import t from 'tap'
 import { buildDashboard } from '../../../ops/dashboard/build.ts'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
 import { ADMIN_KEY, enterKey } from '../../support/dashboard.ts'
-import { recording, startAdminGateway } from '../admin/support.ts'
+import { recording, startAdminGateway, until } from '../admin/support.ts'
 
 const axe = readFileSync(join(dirname(findPackageJSON('axe-core', import.meta.url) ?? ''), 'axe.min.js'), 'utf8')
 const HOSTILE = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
@@ -23,7 +23,7 @@ async function findViolations(page: Page): Promise<string[]> {
 
 t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
   await buildDashboard()
-  const { gateway } = await startAdminGateway(t, {
+  const { gateway, logs } = await startAdminGateway(t, {
     env: { ...recording, GATEWAY_REPLAY_ENABLED: 'true', GATEWAY_ADMIN_API_KEY: ADMIN_KEY }
   })
   const { url } = gateway
@@ -36,6 +36,14 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
       body: JSON.stringify({ model, messages: [{ role: 'user', content: `[[text:shown ${HOSTILE}]]` }] })
     }).then(response => response.text())
   const rows = (page: Page) => page.locator('tr.record')
+  /** A record is stored after its response, so a search that follows at once may miss it. */
+  const waitStored = async (query: Record<string, string>, count = 1) => {
+    const headers = { 'x-admin-api-key': ADMIN_KEY }
+    await until(
+      async () => (await logs(`?${new URLSearchParams(query)}`, { headers })).json.data,
+      found => found.length === count
+    )
+  }
 
   t.test('a wrong key is refused with a message, and the right one is kept in memory only', async t => {
     const { page, complaints } = await open()
@@ -82,6 +90,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
 
   t.test('records are filtered and paged; a record shows its content, is replayed and redacted', async t => {
     await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{' }).then(response => response.text())
+    await waitStored({ status_code: '400' })
     const { page, complaints } = await open()
     await enterKey(page)
     await page.getByRole('link', { name: 'Records' }).click()
@@ -126,6 +135,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.keyboard.press('Escape')
     t.equal(await dialog.count(), 0)
 
+    await waitStored({ model: 'GigaChat-2-Pro' }, 2)
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('Page 1, 2 of 2 records').waitFor()
     t.same(complaints, [])
@@ -158,6 +168,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
 
   t.test('what a hostile client writes stays text everywhere', async t => {
     await chat(HOSTILE, { 'user-agent': HOSTILE, 'x-request-id': 'hostile' })
+    await waitStored({ model: HOSTILE })
     await fetch(`${url}/${encodeURIComponent(HOSTILE)}`).then(response => response.text())
     const { page, complaints } = await open()
     await enterKey(page)
