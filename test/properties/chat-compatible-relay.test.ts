@@ -9,7 +9,7 @@ import { chatCompatibleRelay } from '../../worker/protocols/completions/provider
 import { providerFaces } from '../../worker/protocols/registry.ts'
 import { countMembers, isSameJson, scanJson } from '../../worker/protocols/shared/raw-json.ts'
 import { translateChat } from '../../worker/translation/chat.ts'
-import { relayChat } from '../../worker/translation/relayed-chat.ts'
+import { createChatRelay } from '../../worker/translation/relayed-chat.ts'
 import type { TaskEnvironment, TranslatedChat } from '../../worker/translation/types.ts'
 import { answer, openReader, options, write } from '../worker/protocols/completions/provider/support.ts'
 
@@ -95,6 +95,9 @@ const environment: TaskEnvironment = {
   estimateTokens: async () => 0
 }
 
+/** Remembers outlines from one body of a test to the next. */
+const relay = createChatRelay(environment)
+
 /** What becomes of a body, or the refusal. */
 function outcome(translate: () => TranslatedChat | undefined): unknown {
   try {
@@ -145,7 +148,7 @@ t.test('the short way of a chat has the result of the general way', async t => {
         offset
       )
       const job = { protocol: 'completions', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
-      const short = outcome(() => relayChat(job, environment))
+      const short = outcome(() => relay.translate(job))
       if (short === undefined) return
       counts[typeof short === 'object' && short !== null && 'code' in short ? 'refused' : 'relayed']++
       if (
@@ -163,14 +166,14 @@ t.test('the short way of a chat has the result of the general way', async t => {
 })
 
 t.test('the bounds of a request hold on the short way too', async t => {
-  function relay(stopCharacters: number): unknown {
+  function send(stopCharacters: number): unknown {
     const body = { model: 'alias', messages: [{ role: 'user', content: 'Hello!' }], stop: 'x'.repeat(stopCharacters) }
     const bytes = Buffer.from(JSON.stringify(body))
     const job = { protocol: 'completions', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
-    return outcome(() => relayChat(job, environment))
+    return outcome(() => relay.translate(job))
   }
-  t.match(relay(65_536), { path: '/v1/chat/completions' })
-  t.match(relay(65_537), { code: 'invalid_request', param: 'stop' })
+  t.match(send(65_536), { path: '/v1/chat/completions' })
+  t.match(send(65_537), { code: 'invalid_request', param: 'stop' })
 })
 
 t.test('the short way of a response has the result of the general way', async t => {

@@ -1,7 +1,6 @@
 // The two sides of a codec, the client face and the provider face. Both are pure: bytes or plain objects in, bytes or plain
 // objects out; no I/O, no clock, and no randomness that is not passed in. Only the normalized form passes between them.
 
-import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type {
   ClientProtocol,
@@ -85,12 +84,20 @@ export type ProtocolTraits = Readonly<
   Pick<NormalizedRequest, 'fieldPaths' | 'carriesFileBytes' | 'carriesParsedArguments'>
 >
 
-/** A body that was looked at without parsing its messages. */
+/** A body that was looked at without parsing it. */
 export interface BodyOutline {
-  /** The body with one message in place of all: it is read, admitted and written like the whole one. */
-  body: JsonObject
-  /** The place of the model's text in the bytes, with its quotes. */
-  model: { start: number; end: number }
+  /** The body with the one message of its reader in place of all, one character for each byte. */
+  text: string
+  /** The place of the list of messages in the bytes. */
+  messages: { start: number; end: number }
+}
+
+/** Looks at bodies whose messages no provider on the same wire would get in another form. */
+export interface OutlineReader {
+  /** The list that stands in an outline for any list of messages: a body with it is read, admitted and written like the whole one. */
+  readonly messages: string
+  /** Undefined for a body with other messages, or with other members than texts, numbers and words. */
+  read(bytes: Uint8Array): BodyOutline | undefined
 }
 
 /** The client's side of a chat-like protocol. */
@@ -98,11 +105,8 @@ export interface ChatClientFace {
   readonly traits: ProtocolTraits
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
-  /**
-   * The outline of a body whose messages no provider on the same wire would get in another form; undefined for any other body. Absent in
-   * a protocol that is no provider's wire.
-   */
-  readOutline?(bytes: Uint8Array): BodyOutline | undefined
+  /** Absent in a protocol that is no provider's wire. What `readRequest` makes of an outline depends on its text alone. */
+  readonly outline?: OutlineReader
   /**
    * Raises `unsupported_semantic` for a member of the body that asks for something that the normalized form does not carry, and
    * `invalid_request` for what the protocol forbids and `readRequest` accepts all the same (bridge.md 7.6). Called only for providers
@@ -260,8 +264,6 @@ export interface RelayCodec<Reading> {
   readonly protocol: ClientProtocol
   /** The client's bytes with the model renamed, where they say the same as the written body; undefined otherwise. */
   reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined
-  /** The same for a body of which only the outline was read and written; a large one is not copied. */
-  reuseOutlined(bytes: Uint8Array, outline: BodyOutline, written: JsonObject): Bytes | undefined
   /** Whether the response to this request may be passed on as it comes, if it has the form that the gateway would write. */
   acceptsResponse(request: NormalizedRequest, reading: Reading): boolean
 }

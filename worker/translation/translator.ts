@@ -8,7 +8,7 @@ import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeResponses } from '../providers/http/large-responses.ts'
 import type { CapturedBody, WrittenBody } from './captured-body.ts'
 import type { DebugJob } from './debug.ts'
-import { mayRelay, relayChat } from './relayed-chat.ts'
+import { createChatRelay } from './relayed-chat.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -79,6 +79,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     estimateTokens: job =>
       pool === undefined ? estimateTokens(job) : pool.run('estimate-tokens', ofTexts(job), NEVER_CANCELLED)
   }
+  const relay = createChatRelay(environment)
 
   function isLarge(characters: number): boolean {
     return pool !== undefined && characters >= thresholdBytes
@@ -96,14 +97,14 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   async function relayOrTranslate(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat> {
     if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
-    return relayChat(job, environment) ?? (await run('translate-chat', ofRequest(job), signal))
+    return relay.translate(job) ?? (await run('translate-chat', ofRequest(job), signal))
   }
 
   return {
     isLarge,
     isLargeResponse: bytes => isLarge(weighJson(bytes)),
     translateChat: (job, signal) =>
-      mayRelay(job, environment) ? relayOrTranslate(job, signal) : run('translate-chat', ofRequest(job), signal),
+      relay.mayTranslate(job) ? relayOrTranslate(job, signal) : run('translate-chat', ofRequest(job), signal),
     // Its weight is known already: `isLargeResponse`.
     readChat: (response, signal) =>
       run('read-chat-response', { ...ofResponse(response), weight: thresholdBytes }, signal),

@@ -16,12 +16,19 @@ import {
   ZERO
 } from './json-characters.ts'
 
+/** A number as well, so that a comparison with a byte is one of two numbers. */
+const END = -1
+
 const HIGH_BITS = 0x80808080 | 0
 const FOUR_SPACES = 0x20202020
 
 const WORD_BYTES = 4
-/** How far a byte is looked for before the native search is used. */
-const NEAR_BYTES = 16
+/** How far the end of a text is looked for here, which costs less for names, values and short messages than the native search does. */
+const NEAR_BYTES = 512
+
+const FOUR_QUOTES = 0x22222222
+const FOUR_BACKSLASHES = 0x5c5c5c5c
+const FOUR_ONES = 0x01010101
 
 /** Each escape costs as much as some hundred bytes of prose. A body with more of them is left to the general way, which may run in a thread. */
 const ESCAPES_MAX = 50_000
@@ -64,41 +71,69 @@ export class JsonCursor {
     return true
   }
 
-  /** The next byte that is no blank; undefined at the end. */
-  peek(): number | undefined {
+  /** The next byte that is no blank; -1 at the end. */
+  peek(): number {
     const bytes = this.#bytes
-    let code = bytes[this.at]
-    while (code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB) code = bytes[++this.at]
-    return code
+    const { length } = bytes
+    for (; this.at < length; this.at++) {
+      const code = bytes[this.at] as number
+      if (code > SPACE || !(code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB))
+        return code
+    }
+    return END
   }
 
   /** True when only blanks follow. */
   isAtEnd(): boolean {
-    return this.peek() === undefined
+    return this.peek() === END
   }
 
   /** Passes a text; false when none follows, or an invalid one. */
   takeText(): boolean {
     if (!this.take(QUOTE)) return false
+    const from = this.at
     this.isEscaped = false
     this.hasSurrogate = false
-    this.start = this.at
-    let index = this.at
+    this.start = from
+    const index = this.#findSpecial(from, Math.min(from + NEAR_BYTES, this.#bytes.length))
+    return this.#bytes[index] === QUOTE ? this.#endText(index) : this.#takeRest(index)
+  }
+
+  /** The place of the first quote, backslash or control character; `to` where there is none before it. */
+  #findSpecial(from: number, to: number): number {
+    const bytes = this.#bytes
+    const words = this.#words
+    const offset = this.#offset
+    let index = from
+    for (; index < to && ((index + offset) & 3) !== 0; index++) if (isSpecial(bytes[index] as number)) return index
+    const last = (to + offset) >> 2
+    let word = (index + offset) >> 2
+    while (word < last && !hasSpecial(words[word] as number)) word++
+    index = Math.max(index, word * WORD_BYTES - offset)
+    while (index < to && !isSpecial(bytes[index] as number)) index++
+    return index
+  }
+
+  /** Passes the rest of a text that is long, or has an escape here. */
+  #takeRest(from: number): boolean {
+    let index = from
     for (;;) {
       const quote = this.#findQuote(index)
       const backslash = this.#findBackslash(index)
       const end = Math.min(quote, backslash)
       if (end === this.#bytes.length || this.#hasControl(index, end)) return false
-      if (end === quote) {
-        this.end = quote
-        this.at = quote + 1
-        return true
-      }
+      if (end === quote) return this.#endText(quote)
       this.isEscaped = true
       this.#escapes++
       index = this.#passEscape(backslash)
       if (index < 0 || this.#escapes > ESCAPES_MAX) return false
     }
+  }
+
+  #endText(quote: number): true {
+    this.end = quote
+    this.at = quote + 1
+    return true
   }
 
   /** Passes a number; false when none follows, an invalid one, or a very long one. */
@@ -159,13 +194,11 @@ export class JsonCursor {
     return this.#backslash
   }
 
-  /** The place of this byte, or the end. What is near is looked at here, because the native search costs more for names and short values. */
+  /** The place of this byte, or the end. */
   #find(code: number, from: number): number {
     const bytes = this.#bytes
     const { length } = bytes
-    const near = Math.min(from + NEAR_BYTES, length)
-    for (let index = from; index < near; index++) if (bytes[index] === code) return index
-    const found = near === length ? -1 : bytes.indexOf(code, near)
+    const found = bytes.indexOf(code, from)
     return found < 0 ? length : found
   }
 
@@ -229,6 +262,18 @@ export class JsonCursor {
     while (isDigit(bytes[index]) && index <= last) index++
     return index === from || index > last ? -1 : index
   }
+}
+
+function isSpecial(code: number): boolean {
+  return code < SPACE || code === QUOTE || code === BACKSLASH
+}
+
+/** Whether one of four bytes is special; not more than that, because a special byte may mark the one behind it as well. */
+function hasSpecial(four: number): boolean {
+  const quotes = four ^ FOUR_QUOTES
+  const backslashes = four ^ FOUR_BACKSLASHES
+  const marks = ((quotes - FOUR_ONES) & ~quotes) | ((backslashes - FOUR_ONES) & ~backslashes) | markControls(four)
+  return (marks & HIGH_BITS) !== 0
 }
 
 /** The highest bit of a byte is set where the byte is smaller than a space. */

@@ -24,7 +24,7 @@ import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { assertExpressed, spellField } from './assert-expressed.ts'
 import { writeCompletionsError } from './errors.ts'
-import { readOutline } from './outline.ts'
+import { completionsOutline } from './outline.ts'
 import { readMessages } from './read-messages.ts'
 import { type CompletionsRequest, chatParameters } from './schema.ts'
 import { createCompletionsStreamWriter } from './stream.ts'
@@ -57,7 +57,7 @@ const traits = { fieldPaths, carriesFileBytes: true }
 export const completionsFace: ChatClientFace = {
   traits,
   readRequest: readCompletionsRequest,
-  readOutline,
+  outline: completionsOutline,
   assertExpressed,
   spellField,
   writeResponse: writeCompletionsResponse,

@@ -1,10 +1,9 @@
-// Reads a plain chat body without parsing its messages. A body is plain when its messages are texts with a role and everything else is a
+// Reads a plain chat body without parsing it. A body is plain when its messages are texts with a role and everything else is a
 // number, a text or a word: nothing in such messages can be refused or has to be written in another way for a provider on the same wire.
 
 import { isUtf8 } from 'node:buffer'
 import { asBuffer } from '../../../../shared/bytes.ts'
-import type { JsonValue } from '../../../normalized/index.ts'
-import type { BodyOutline } from '../../face.ts'
+import type { BodyOutline, OutlineReader } from '../../face.ts'
 import {
   CLOSING_BRACE,
   CLOSING_BRACKET,
@@ -16,54 +15,41 @@ import {
 } from '../../shared/json-characters.ts'
 import { JsonCursor } from '../../shared/json-cursor.ts'
 
-/** Stands for any number of messages that are a role and a text. */
-const PLAIN_MESSAGES: JsonValue = [{ role: 'user', content: 'text' }]
+const ONE_MESSAGE = '[{"role":"user","content":"text"}]'
 
 /** More than any client has. The cost of a body is bounded by them, because it is read on the event loop. */
 const MEMBERS_MAX = 32
 const MESSAGES_MAX = 20_000
 
-/**
- * The body with one message in place of all, and the place of the model; undefined for a body that is not plain, is no valid JSON, or has
- * a member twice.
- */
-export function readOutline(bytes: Uint8Array): BodyOutline | undefined {
+export const completionsOutline: OutlineReader = { messages: ONE_MESSAGE, read: readOutline }
+
+function readOutline(bytes: Uint8Array): BodyOutline | undefined {
   const buffer = asBuffer(bytes)
   if (buffer[0] !== OPENING_BRACE || !isUtf8(buffer)) return undefined
   const cursor = new JsonCursor(buffer)
-  const body: { [name: string]: JsonValue } = {}
-  let model: BodyOutline['model'] | undefined
+  let messages: BodyOutline['messages'] | undefined
   let memberCount = 0
   cursor.at = 1
   do {
+    // An escape may spell the name of any member.
     if (!cursor.takeText() || cursor.isEscaped || ++memberCount > MEMBERS_MAX) return undefined
-    if (cursor.isText('messages')) {
-      if (body.messages !== undefined || !cursor.take(COLON) || !passMessages(cursor)) return undefined
-      body.messages = PLAIN_MESSAGES
-      continue
-    }
-    const name = buffer.toString('utf8', cursor.start, cursor.end)
-    if (name === '__proto__' || name in body || !cursor.take(COLON)) return undefined
-    const value = readScalar(cursor, buffer)
-    if (value === undefined) return undefined
-    body[name] = value
-    if (name === 'model') model = { start: cursor.start - 1, end: cursor.end + 1 }
+    const isList = cursor.isText('messages')
+    if (!cursor.take(COLON)) return undefined
+    if (isList) {
+      if (messages !== undefined || cursor.peek() !== OPENING_BRACKET) return undefined
+      const start = cursor.at
+      if (!passMessages(cursor)) return undefined
+      messages = { start, end: cursor.at }
+    } else if (!passScalar(cursor)) return undefined
   } while (cursor.take(COMMA))
-  if (!cursor.take(CLOSING_BRACE) || !cursor.isAtEnd()) return undefined
-  if (model === undefined || typeof body.model !== 'string' || body.messages === undefined) return undefined
-  return { body, model }
+  if (!cursor.take(CLOSING_BRACE) || !cursor.isAtEnd() || messages === undefined) return undefined
+  const before = buffer.toString('latin1', 0, messages.start)
+  return { text: before + ONE_MESSAGE + buffer.toString('latin1', messages.end), messages }
 }
 
-/** Undefined for any other value, and for a text with escapes, whose value would have to be computed. */
-function readScalar(cursor: JsonCursor, buffer: Buffer): string | number | boolean | undefined {
-  if (cursor.peek() === QUOTE) {
-    return cursor.takeText() && !cursor.isEscaped ? buffer.toString('utf8', cursor.start, cursor.end) : undefined
-  }
-  if (cursor.takeWord('false')) return false
-  if (cursor.takeWord('true')) return true
-  if (!cursor.takeNumber()) return undefined
-  const value = Number(buffer.toString('latin1', cursor.start, cursor.end))
-  return Number.isFinite(value) ? value : undefined
+function passScalar(cursor: JsonCursor): boolean {
+  if (cursor.peek() === QUOTE) return cursor.takeText()
+  return cursor.takeWord('false') || cursor.takeWord('true') || cursor.takeNumber()
 }
 
 function passMessages(cursor: JsonCursor): boolean {

@@ -4,18 +4,13 @@ import { isUtf8 } from 'node:buffer'
 import { asBuffer } from '../../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { RelayCodec } from '../../face.ts'
-import { countMembers, isSameJson, replaceValue, scanJson, spliceValue } from '../../shared/raw-json.ts'
+import { countMembers, isSameJson, replaceValue, scanJson } from '../../shared/raw-json.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { isUsagePlain } from './usage.ts'
 
 export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
   protocol: 'completions',
   reuseBody,
-  reuseOutlined(bytes, outline, written) {
-    const { model } = written
-    if (typeof model !== 'string' || !saysTheSame(outline.body, written)) return undefined
-    return spliceValue(asBuffer(bytes), outline.model, model)
-  },
   acceptsResponse: ({ isStream, parallelToolCalls, sampling, usesLegacyFunctions }, { toolNames }) =>
     // Streams go through the normalized form, as do responses that are cut: at a stop string, or after their first call.
     !isStream &&

@@ -1,7 +1,5 @@
 import t from 'tap'
-import { asBuffer, joinBytes } from '../../../../../shared/bytes.ts'
 import type { JsonObject } from '../../../../../worker/normalized/index.ts'
-import { readOutline } from '../../../../../worker/protocols/completions/client/outline.ts'
 import { chatCompatibleRelay } from '../../../../../worker/protocols/completions/provider/relay.ts'
 import { scanJson } from '../../../../../worker/protocols/shared/raw-json.ts'
 import { answer, openReader, readRequest, write } from './support.ts'
@@ -61,22 +59,6 @@ t.test('a request in which something else has to change is written anew', async 
   const broken = Buffer.from(`{"model":"alias","messages":[{"role":"user","content":"\xff"}]}`, 'latin1')
   const body = JSON.parse(broken.toString()) as JsonObject
   t.equal(chatCompatibleRelay.reuseBody(broken, body, write('completions', body).body), undefined, 'broken UTF-8')
-})
-
-t.test('a large body of which only the outline was read is sent in pieces of its own memory', async t => {
-  for (const [length, isInPieces] of [
-    [1000, false],
-    [300_000, true]
-  ] as const) {
-    const text = `{"model":"alias","messages":[{"role":"user","content":"${'x'.repeat(length)}"}]}`
-    const bytes = Buffer.from(text)
-    const outline = readOutline(bytes)
-    if (outline === undefined) throw new Error('not plain')
-    const sent = chatCompatibleRelay.reuseOutlined(bytes, outline, write('completions', outline.body).body)
-    if (sent === undefined) throw new Error('written anew')
-    t.equal(asBuffer(joinBytes(sent)).toString(), text.replace('alias', 'exact-model'))
-    t.equal(Array.isArray(sent) && sent.at(-1)?.buffer === bytes.buffer, isInPieces)
-  }
 })
 
 t.test('responses are taken as bytes only where nothing is cut from them', async t => {

@@ -1,0 +1,89 @@
+import t from 'tap'
+import { asBuffer, joinBytes } from '../../../shared/bytes.ts'
+import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { providerFaces } from '../../../worker/protocols/registry.ts'
+import { translateChat } from '../../../worker/translation/chat.ts'
+import { createChatRelay } from '../../../worker/translation/relayed-chat.ts'
+import type { ChatJob, TaskEnvironment } from '../../../worker/translation/types.ts'
+import { options } from '../protocols/completions/provider/support.ts'
+
+const capabilities = { features: FEATURE_NAMES, outputTokensMax: 1000 }
+const aliases = new Map(
+  ['alias', 'other'].map(name => {
+    const upstreamModel = `exact-${name}`
+    const route = { profileId: 'p', providerKind: 'chat_compatible', upstreamModel, slotKey: upstreamModel }
+    return [name, { ...route, capabilities }]
+  })
+)
+const environment: TaskEnvironment = {
+  settings: { routes: { aliases }, providerOptions: { p: options } },
+  faces: providerFaces,
+  decodeTokens: async () => [],
+  estimateTokens: async () => 0
+}
+
+function createJob(text: string, requestId = 'r'): ChatJob {
+  return { protocol: 'completions', apiMode: 'v1', bytes: Buffer.from(text), context: { requestId } }
+}
+
+const write = (body: ReturnType<ReturnType<typeof createChatRelay>['translate']>) =>
+  body === undefined ? undefined : asBuffer(joinBytes(body.body)).toString()
+
+t.test('bodies that differ in their messages share what stands around them, and nothing else', async t => {
+  const relay = createChatRelay(environment)
+  const texts = [
+    '{"model":"alias","messages":[{"role":"user","content":"one"}],"temperature":0.50,"user":"ä"}',
+    '{"model":"alias","messages":[{"role":"user","content":"\\u0074wo"},{"role":"assistant","content":"b"}],"temperature":0.50,"user":"ä"}',
+    '{"model":"other","messages":[{"role":"user","content":"one"}],"temperature":0.50,"user":"ä"}',
+    '{ "messages": [{"role":"user","content":"[{\\"role\\":\\"user\\"}]"}], "user": "[{\\"role\\":\\"user\\",\\"content\\":\\"text\\"}]", "model": "alias"}'
+  ]
+  for (const round of [1, 2]) {
+    for (const [index, text] of texts.entries()) {
+      const job = createJob(text, `${round} ${index}`)
+      const call = relay.translate(job)
+      t.equal(write(call), text.replace(/"model"(: ?)"/, '"model"$1"exact-'))
+      const { body: _sent, ...short } = call ?? {}
+      const { body: _written, ...general } = translateChat(job, environment)
+      t.same(short, { ...general, request: { ...general.request, messages: [] } })
+    }
+  }
+})
+
+t.test('what is refused, and what takes the general way, is so each time', async t => {
+  const relay = createChatRelay(environment)
+  const messages = '"messages":[{"role":"user","content":"a"}]'
+  for (const _round of [1, 2]) {
+    t.throws(() => relay.translate(createJob(`{"model":"alias",${messages},"max_tokens":1001}`)), {
+      code: 'unsupported_semantic'
+    })
+    t.throws(() => relay.translate(createJob(`{"model":"alias",${messages},"__proto__":1}`)), {
+      code: 'invalid_request'
+    })
+    for (const members of [
+      '"model":"unknown"',
+      '"model":7',
+      '"user":"u"',
+      '"model":"alias","model":"other"',
+      '"model":"alias","max_completion_tokens":5',
+      '"model":"alias","stream":true',
+      '"mod\\u0065l":"alias"'
+    ]) {
+      t.equal(relay.translate(createJob(`{${members},${messages}}`)), undefined, members)
+    }
+  }
+})
+
+t.test('a large body is sent in pieces of its own memory', async t => {
+  const relay = createChatRelay(environment)
+  for (const [length, isInPieces] of [
+    [1000, false],
+    [300_000, true]
+  ] as const) {
+    const text = `{"model":"alias","messages":[{"role":"user","content":"${'x'.repeat(length)}"}]}`
+    const job = createJob(text)
+    const call = relay.translate(job)
+    t.equal(write(call), text.replace('alias', 'exact-alias'))
+    const { body = [] } = call ?? {}
+    t.equal(Array.isArray(body) && body[1]?.buffer === job.bytes.buffer, isInPieces)
+  }
+})
