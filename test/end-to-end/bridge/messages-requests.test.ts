@@ -290,6 +290,50 @@ t.test('a budget for thinking is left out beside sampling that the service refus
   }
 })
 
+t.test(
+  'a budget is left out for a turn without thinking, also where thinking alone stands behind its results',
+  async t => {
+    const content = families.find(({ name }) => name === 'content')
+    if (content === undefined) throw new Error('There is a content family.')
+    const generationConfig = { thinkingConfig: { thinkingBudget: 2000, includeThoughts: true } }
+    const user = {
+      role: 'user',
+      parts: [{ text: '[[reasonform:encrypted]][[reason:because]][[tool:get_weather {}]]' }]
+    }
+    const first = await send(url, content, {
+      model: aliases.keyed,
+      prompt: '',
+      more: { ...content.tools, contents: [user], generationConfig }
+    })
+    const parts: Loose[] = first.json.candidates[0].content.parts
+    const thought = parts.filter(({ thoughtSignature }) => thoughtSignature !== undefined)
+    const call = parts.find(({ functionCall }) => functionCall !== undefined)?.functionCall
+    t.equal(thought.length, 1)
+    const functionResponse = { id: call.id, name: call.name, response: { output: 'sun' } }
+    for (const [turn, thinks] of [
+      [parts, true],
+      [[{ functionCall: call }], false]
+    ] as const) {
+      for (const behind of [[], [{ role: 'model', parts: thought }]]) {
+        for (const isStream of [false, true]) {
+          const contents = [
+            user,
+            { role: 'model', parts: turn },
+            { role: 'user', parts: [{ functionResponse }] },
+            ...behind
+          ]
+          const more = { ...content.tools, contents, generationConfig }
+          const outcome = await ask(url, content, { model: aliases.keyed, prompt: '', isStream, more })
+          t.match(outcome.text, /The function get_weather returned/)
+          const { thinking, messages } = last('keyed').body
+          t.equal(messages.length, 3, 'thinking that nothing follows is not sent')
+          t.strictSame(thinking?.type, thinks ? 'enabled' : undefined)
+        }
+      }
+    }
+  }
+)
+
 t.test('stop sequences reach the provider, and the text ends in front of them', async t => {
   const stops: Record<Family['name'], object> = {
     completions: { stop: ['two'] },
