@@ -75,7 +75,7 @@ export function createWriterFork({ entry, execArgv, environment }: WriterForkOpt
   }
 }
 
-/** It is started again then: the stop of the gateway follows, or the signal was for the writer alone. */
+/** A writer that a signal stopped is started again: the stop of the gateway follows, or the signal was for the writer alone. */
 function wasStopped(event: KeeperEvent): boolean {
   return event.kind === 'exited' && isStopSignal(event.signal)
 }

@@ -165,17 +165,6 @@ t.test('the short way of a chat has the result of the general way', async t => {
   t.ok(counts.refused > 50, `${counts.refused} bodies are refused`)
 })
 
-t.test('the bounds of a request hold on the short way too', async t => {
-  function send(stopCharacters: number): unknown {
-    const body = { model: 'alias', messages: [{ role: 'user', content: 'Hello!' }], stop: 'x'.repeat(stopCharacters) }
-    const bytes = Buffer.from(JSON.stringify(body))
-    const job = { protocol: 'completions', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
-    return outcome(() => relay.translate(job))
-  }
-  t.match(send(65_536), { path: '/v1/chat/completions' })
-  t.match(send(65_537), { code: 'invalid_request', param: 'stop' })
-})
-
 t.test('the short way of a response has the result of the general way', async t => {
   let relayed = 0
   const scalar = mostly<unknown>(fc.constantFrom(null, 1, true, 'x'), 'upstream-model', '\\u00fcpstream')

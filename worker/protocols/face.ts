@@ -96,7 +96,7 @@ export interface BodyOutline {
 export interface OutlineReader {
   /** The list that stands in an outline for any list of messages: a body with it is read, admitted and written like the whole one. */
   readonly messages: string
-  /** Undefined for a body with other messages, or with other members than texts, numbers and words. */
+  /** Undefined for a body with other messages, with other members than texts, numbers and words, or with much around its messages. */
   read(bytes: Uint8Array): BodyOutline | undefined
 }
 
@@ -105,7 +105,7 @@ export interface ChatClientFace {
   readonly traits: ProtocolTraits
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
-  /** Absent in a protocol that is no provider's wire. What `readRequest` makes of an outline depends on its text alone. */
+  /** Absent in a protocol that is no provider's wire. But for the request's id, what `readRequest` makes of an outline depends on its text alone. */
   readonly outline?: OutlineReader
   /**
    * Raises `unsupported_semantic` for a member of the body that asks for something that the normalized form does not carry, and

@@ -5,7 +5,7 @@
 import { asBuffer, type Bytes, hasOwnMemory } from '../../shared/bytes.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
-import type { ClientProtocol } from '../normalized/index.ts'
+import type { ClientProtocol, JsonObject } from '../normalized/index.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'
 import type { ApiMode, OutlineReader } from '../protocols/face.ts'
 import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
@@ -49,7 +49,7 @@ export function createChatRelay(environment: Pick<TaskEnvironment, 'settings' | 
         const bytes = Buffer.from(text, 'latin1')
         const body = readJsonObject(bytes)
         if (models.get(body.model) !== protocol) return null
-        return translateOutline({ protocol, apiMode, bytes, context: { requestId: '' } }, outline, environment)
+        return translateOutline({ protocol, apiMode, bytes, body, context: { requestId: '' } }, outline, environment)
       })
     protocols.set(protocol, { outline, findFrame: { v1: remember('v1'), v2: remember('v2') } })
   }
@@ -82,12 +82,11 @@ function listRelayedModels({ aliases }: RouteTable, faces: ProviderFaces): Reado
 }
 
 function translateOutline(
-  job: ChatJob,
+  job: ChatJob & { body: JsonObject },
   outline: OutlineReader,
   { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>
 ): Frame | null {
-  const { protocol, apiMode, bytes } = job
-  const body = readJsonObject(bytes)
+  const { protocol, apiMode, bytes, body } = job
   const request = readChat(job, body, { settings, faces })
   const { plan, face, written } = planChat({ protocol, apiMode, request, body }, settings, faces)
   const reused = face.relay?.reuseBody(bytes, body, written.body)
@@ -99,9 +98,14 @@ function translateOutline(
   const start = asBuffer(reused).indexOf(outline.messages)
   return {
     call,
-    before: asBuffer(reused.subarray(0, start)),
-    after: asBuffer(reused.subarray(start + outline.messages.length))
+    before: copyApart(reused.subarray(0, start)),
+    after: copyApart(reused.subarray(start + outline.messages.length))
   }
+}
+
+/** Small buffers share memory with others, and a frame that is remembered would keep all of it. */
+function copyApart(bytes: Uint8Array): Buffer {
+  return asBuffer(new Uint8Array(bytes))
 }
 
 /** Up to here a copy costs less than sending pieces. Earns, for larger ones: a sixth of the processor time of a relayed body of 1 MB. */

@@ -87,3 +87,12 @@ t.test('a large body is sent in pieces of its own memory', async t => {
     t.equal(Array.isArray(body) && body[1]?.buffer === job.bytes.buffer, isInPieces)
   }
 })
+
+t.test('what is remembered keeps no memory of other bodies', async t => {
+  const relay = createChatRelay(environment)
+  const text = `{"model":"alias","messages":[{"role":"user","content":"${'x'.repeat(300_000)}"}],"user":"u"}`
+  const { body } = relay.translate(createJob(text)) ?? {}
+  const [before, , after] = Array.isArray(body) ? body : []
+  t.equal(before?.buffer.byteLength, '{"model":"exact-alias","messages":'.length)
+  t.equal(after?.buffer.byteLength, ',"user":"u"}'.length)
+})

@@ -20,6 +20,8 @@ const ONE_MESSAGE = '[{"role":"user","content":"text"}]'
 /** More than any client has. The cost of a body is bounded by them, because it is read on the event loop. */
 const MEMBERS_MAX = 32
 const MESSAGES_MAX = 20_000
+/** What stands around the messages is parsed on the event loop as well. */
+const AROUND_BYTES_MAX = 16 * 1024
 
 export const completionsOutline: OutlineReader = { messages: ONE_MESSAGE, read: readOutline }
 
@@ -43,6 +45,7 @@ function readOutline(bytes: Uint8Array): BodyOutline | undefined {
     } else if (!passScalar(cursor)) return undefined
   } while (cursor.take(COMMA))
   if (!cursor.take(CLOSING_BRACE) || !cursor.isAtEnd() || messages === undefined) return undefined
+  if (buffer.length - (messages.end - messages.start) > AROUND_BYTES_MAX) return undefined
   const before = buffer.toString('latin1', 0, messages.start)
   return { text: before + ONE_MESSAGE + buffer.toString('latin1', messages.end), messages }
 }

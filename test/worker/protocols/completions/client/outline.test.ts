@@ -67,6 +67,8 @@ t.test('another body is left to the general way', async t => {
   t.equal(outline(Buffer.from(`{"model":"a\xff",${messages}}`, 'latin1')), undefined, 'broken UTF-8')
   const many = Array.from({ length: 40 }, (_, index) => `"m${index}":1`).join()
   t.equal(outline(`{"model":"a",${messages},${many}}`), undefined, 'many members')
+  const around = `"user":"${'u'.repeat(16 * 1024)}"`
+  t.equal(outline(`{"model":"a",${messages},${around}}`), undefined, 'much around the messages')
   const long = Array.from({ length: 20_001 }, () => '{"role":"user","content":""}').join()
   t.equal(outline(`{"model":"a","messages":[${long}]}`), undefined, 'many messages')
 })
