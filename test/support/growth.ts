@@ -29,23 +29,38 @@ function readThreadMs(): number {
 /**
  * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. It is compared
  * with eight pieces of the smaller work, so that both times are of one magnitude and the steps of the clock matter to neither. Both
- * are measured several times, in turn, and the shortest time of each counts; a growth within the bound ends the measurement.
+ * are measured several times, in turn, and the shortest time of each counts, or the growth of a run in the middle where that is less; a growth
+ * within the bound ends the measurement.
  * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
   let smallMs = Number.POSITIVE_INFINITY
   let largeMs = Number.POSITIVE_INFINITY
+  const growths: number[] = []
   // The first run compiles the code.
   prepare(size)()
   for (let run = 0; run < RUNS; run++) {
-    largeMs = Math.min(largeMs, measureMs(prepare(size * LARGER)))
+    const largeNowMs = measureMs(prepare(size * LARGER))
+    largeMs = Math.min(largeMs, largeNowMs)
     // Work that is short at both sizes needs no comparison.
     if (largeMs <= LINEAR_GROWTH_MAX * SHORTEST_MS) return largeMs / SHORTEST_MS
     const pieces = Array.from({ length: LARGER }, () => prepare(size))
-    smallMs = Math.min(smallMs, measureMs(() => runAll(pieces)) / LARGER)
+    const smallNowMs = measureMs(() => runAll(pieces)) / LARGER
+    smallMs = Math.min(smallMs, smallNowMs)
     if (largeMs <= LINEAR_GROWTH_MAX * smallMs) break
+    growths.push(growthOf(smallNowMs, largeNowMs))
   }
+  // The processor may have been faster for a moment, in which only the smaller work was measured: the runs by themselves do not show that.
+  return Math.min(growthOf(smallMs, largeMs), median(growths))
+}
+
+function growthOf(smallMs: number, largeMs: number): number {
   return largeMs / Math.max(smallMs, SHORTEST_MS / LARGER)
+}
+
+/** Infinite without a value. */
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.POSITIVE_INFINITY
 }
 
 function runAll(pieces: ReadonlyArray<() => void>): void {
