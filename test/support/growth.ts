@@ -29,8 +29,8 @@ function readThreadMs(): number {
 /**
  * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. It is compared
  * with eight pieces of the smaller work, so that both times are of one magnitude and the steps of the clock matter to neither. Both
- * are measured several times, in turn, and the shortest time of each counts, or the growth of a run in the middle where that is less; a growth
- * within the bound ends the measurement.
+ * are measured several times, in turn, and the shortest time of each counts; a growth within the bound ends the measurement. Otherwise the
+ * median of the growths of each run counts, where that is less.
  * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
@@ -50,7 +50,7 @@ export function measureGrowth(size: number, prepare: (size: number) => () => voi
     if (largeMs <= LINEAR_GROWTH_MAX * smallMs) break
     growths.push(growthOf(smallNowMs, largeNowMs))
   }
-  // The processor may have been faster for a moment, in which only the smaller work was measured: the runs by themselves do not show that.
+  // The shortest times may come from different moments, and the processor is faster at some. Both times of one run come from the same moment.
   return Math.min(growthOf(smallMs, largeMs), median(growths))
 }
 

@@ -16,17 +16,14 @@ import {
   ZERO
 } from './json-characters.ts'
 
-/** A number as well, so that a comparison with a byte is one of two numbers. */
+/** What `peek` returns at the end: a number, as bytes are, because comparing other types costs more. */
 const END = -1
 
 const HIGH_BITS = 0x80808080 | 0
-const FOUR_SPACES = 0x20202020
+const FOUR_SECOND_BITS = 0x02020202
+const FOUR_EXCLAMATION_MARKS = 0x21212121
 
 const WORD_BYTES = 4
-/** How far the end of a text is looked for here, which costs less for names, values and short messages than the native search does. */
-const NEAR_BYTES = 512
-
-const FOUR_QUOTES = 0x22222222
 const FOUR_BACKSLASHES = 0x5c5c5c5c
 const FOUR_ONES = 0x01010101
 
@@ -51,10 +48,6 @@ export class JsonCursor {
   readonly #words: Int32Array
   /** How far `bytes` begins behind a whole word of it. */
   readonly #offset: number
-
-  /** The next quote and the next backslash that were found, kept so that no byte is looked at again for each of many escapes. */
-  #quote = -1
-  #backslash = -1
   #escapes = 0
 
   constructor(bytes: Buffer) {
@@ -75,12 +68,8 @@ export class JsonCursor {
   peek(): number {
     const bytes = this.#bytes
     const { length } = bytes
-    for (; this.at < length; this.at++) {
-      const code = bytes[this.at] as number
-      if (code > SPACE || !(code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB))
-        return code
-    }
-    return END
+    while (this.at < length && isBlank(bytes[this.at] as number)) this.at++
+    return this.at < length ? (bytes[this.at] as number) : END
   }
 
   /** True when only blanks follow. */
@@ -91,49 +80,48 @@ export class JsonCursor {
   /** Passes a text; false when none follows, or an invalid one. */
   takeText(): boolean {
     if (!this.take(QUOTE)) return false
-    const from = this.at
+    const bytes = this.#bytes
     this.isEscaped = false
     this.hasSurrogate = false
-    this.start = from
-    const index = this.#findSpecial(from, Math.min(from + NEAR_BYTES, this.#bytes.length))
-    return this.#bytes[index] === QUOTE ? this.#endText(index) : this.#takeRest(index)
+    this.start = this.at
+    let index = this.#findSpecial(this.at)
+    while (bytes[index] === BACKSLASH) {
+      this.isEscaped = true
+      this.#escapes++
+      const behind = this.#passEscape(index)
+      if (behind < 0 || this.#escapes > ESCAPES_MAX) return false
+      index = this.#findSpecial(behind)
+    }
+    if (bytes[index] !== QUOTE) return false
+    this.end = index
+    this.at = index + 1
+    return true
   }
 
-  /** The place of the first quote, backslash or control character; `to` where there is none before it. */
-  #findSpecial(from: number, to: number): number {
+  /** The place of the next quote, backslash or control character, or the end. Sixteen bytes at a time: prose is most of a body. */
+  #findSpecial(from: number): number {
     const bytes = this.#bytes
     const words = this.#words
     const offset = this.#offset
+    const { length } = bytes
     let index = from
-    for (; index < to && ((index + offset) & 3) !== 0; index++) if (isSpecial(bytes[index] as number)) return index
-    const last = (to + offset) >> 2
+    for (; index < length && ((index + offset) & 3) !== 0; index++) if (isSpecial(bytes[index] as number)) return index
     let word = (index + offset) >> 2
-    while (word < last && !hasSpecial(words[word] as number)) word++
-    index = Math.max(index, word * WORD_BYTES - offset)
-    while (index < to && !isSpecial(bytes[index] as number)) index++
-    return index
-  }
-
-  /** Passes the rest of a text that is long, or has an escape here. */
-  #takeRest(from: number): boolean {
-    let index = from
-    for (;;) {
-      const quote = this.#findQuote(index)
-      const backslash = this.#findBackslash(index)
-      const end = Math.min(quote, backslash)
-      if (end === this.#bytes.length || this.#hasControl(index, end)) return false
-      if (end === quote) return this.#endText(quote)
-      this.isEscaped = true
-      this.#escapes++
-      index = this.#passEscape(backslash)
-      if (index < 0 || this.#escapes > ESCAPES_MAX) return false
+    const last = words.length - 3
+    while (
+      word < last &&
+      ((markSpecial(words[word] as number) |
+        markSpecial(words[word + 1] as number) |
+        markSpecial(words[word + 2] as number) |
+        markSpecial(words[word + 3] as number)) &
+        HIGH_BITS) ===
+        0
+    ) {
+      word += 4
     }
-  }
-
-  #endText(quote: number): true {
-    this.end = quote
-    this.at = quote + 1
-    return true
+    index = Math.max(index, word * WORD_BYTES - offset)
+    while (index < length && !isSpecial(bytes[index] as number)) index++
+    return index
   }
 
   /** Passes a number; false when none follows, an invalid one, or a very long one. */
@@ -183,55 +171,6 @@ export class JsonCursor {
     return true
   }
 
-  /** The place of the next quote, or the end. */
-  #findQuote(from: number): number {
-    if (this.#quote < from) this.#quote = this.#find(QUOTE, from)
-    return this.#quote
-  }
-
-  #findBackslash(from: number): number {
-    if (this.#backslash < from) this.#backslash = this.#find(BACKSLASH, from)
-    return this.#backslash
-  }
-
-  /** The place of this byte, or the end. */
-  #find(code: number, from: number): number {
-    const bytes = this.#bytes
-    const { length } = bytes
-    const found = bytes.indexOf(code, from)
-    return found < 0 ? length : found
-  }
-
-  /** Whether a byte is a control character, which a text must escape. Sixteen bytes at a time: prose is most of a body. */
-  #hasControl(from: number, to: number): boolean {
-    const bytes = this.#bytes
-    const offset = this.#offset
-    let index = from
-    for (; index < to && ((index + offset) & 3) !== 0; index++) if ((bytes[index] as number) < SPACE) return true
-    if (to - index >= WORD_BYTES) {
-      const last = (to + offset) >> 2
-      if (this.#hasControlWord((index + offset) >> 2, last)) return true
-      index = last * WORD_BYTES - offset
-    }
-    for (; index < to; index++) if ((bytes[index] as number) < SPACE) return true
-    return false
-  }
-
-  #hasControlWord(from: number, to: number): boolean {
-    const words = this.#words
-    let marks = 0
-    let word = from
-    for (; word < to - 3; word += 4) {
-      marks |=
-        markControls(words[word] as number) |
-        markControls(words[word + 1] as number) |
-        markControls(words[word + 2] as number) |
-        markControls(words[word + 3] as number)
-    }
-    for (; word < to; word++) marks |= markControls(words[word] as number)
-    return (marks & HIGH_BITS) !== 0
-  }
-
   /** The place behind an escape; -1 for an invalid one. */
   #passEscape(from: number): number {
     const bytes = this.#bytes
@@ -264,21 +203,23 @@ export class JsonCursor {
   }
 }
 
+function isBlank(code: number): boolean {
+  return code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB
+}
+
+/** Cannot stand in a text, or ends it, or begins an escape. */
 function isSpecial(code: number): boolean {
   return code < SPACE || code === QUOTE || code === BACKSLASH
 }
 
-/** Whether one of four bytes is special; not more than that, because a special byte may mark the one behind it as well. */
-function hasSpecial(four: number): boolean {
-  const quotes = four ^ FOUR_QUOTES
+/**
+ * The highest bit of a byte is set where the byte is special. A byte behind a special one may be marked too, so a mark tells only that there is one
+ * among the four. With its second bit flipped, a quote is smaller than 0x21, as a control character is; a space and `!` are not.
+ */
+function markSpecial(four: number): number {
+  const flipped = four ^ FOUR_SECOND_BITS
   const backslashes = four ^ FOUR_BACKSLASHES
-  const marks = ((quotes - FOUR_ONES) & ~quotes) | ((backslashes - FOUR_ONES) & ~backslashes) | markControls(four)
-  return (marks & HIGH_BITS) !== 0
-}
-
-/** The highest bit of a byte is set where the byte is smaller than a space. */
-function markControls(four: number): number {
-  return (four - FOUR_SPACES) & ~four
+  return ((flipped - FOUR_EXCLAMATION_MARKS) & ~flipped) | ((backslashes - FOUR_ONES) & ~backslashes)
 }
 
 function isDigit(code: number | undefined): boolean {

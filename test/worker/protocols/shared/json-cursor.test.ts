@@ -122,3 +122,28 @@ t.test('a very long number is left to the general way', async t => {
   t.equal(isPassed(`-${'1'.repeat(64)}.${'1'.repeat(64)}e${'0'.repeat(64)}`), true)
   for (const text of ['1'.repeat(65), `0.${'1'.repeat(65)}`, `1e${'0'.repeat(65)}`]) t.equal(isPassed(text), false)
 })
+
+t.test(
+  'every character of ASCII is judged as by the parser, at each place of a word and beside each other kind',
+  async t => {
+    const wrong: string[] = []
+    for (let code = 0; code < 0x80; code++) {
+      for (const before of ['', 'a', ' !', '#', '\\"', 'é', 'x'.repeat(15), 'x'.repeat(33)]) {
+        for (const behind of ['', '!', ' ', '#', ']', 'x'.repeat(17)]) {
+          const text = `"${before}${String.fromCharCode(code)}${behind}"`
+          let isValid = true
+          try {
+            JSON.parse(text)
+          } catch {
+            isValid = false
+          }
+          for (let offset = 0; offset < 4; offset++) {
+            const cursor = new JsonCursor(place(Buffer.from(text), offset))
+            if ((cursor.takeText() && cursor.isAtEnd()) !== isValid) wrong.push(`${text} at ${offset}`)
+          }
+        }
+      }
+    }
+    t.same(wrong, [])
+  }
+)
