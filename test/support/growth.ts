@@ -3,9 +3,13 @@
 const LARGER = 8
 /** Enough for a machine that is busy for a while: work that grows too fast never comes within the bound. */
 const RUNS = 24
+const MEMORY_RUNS = 9
 
 /** The largest growth that still counts as linear: eight times the work may cost half as much again for each item. */
 export const LINEAR_GROWTH_MAX = 12
+
+/** At most so much of a growth is put down to the memory of the machine: work that grows with the size to the power of 1.5 is still found. */
+const LARGEST_MEMORY_SHARE = 1.5
 
 /** Shorter times are blurred by the steps of the clock and by the compilation of the code. */
 const SHORTEST_MS = 2
@@ -30,7 +34,7 @@ function readThreadMs(): number {
  * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. It is compared
  * with eight pieces of the smaller work, so that both times are of one magnitude and the steps of the clock matter to neither. Both
  * are measured several times, in turn, and the shortest time of each counts; a growth within the bound ends the measurement. Otherwise the
- * median of the growths of each run counts, where that is less.
+ * median of the growths of each run counts, where that is less, without the share of the machine's memory.
  * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
@@ -51,7 +55,28 @@ export function measureGrowth(size: number, prepare: (size: number) => () => voi
     growths.push(growthOf(smallNowMs, largeNowMs))
   }
   // The shortest times may come from different moments, and the processor is faster at some. Both times of one run come from the same moment.
-  return Math.min(growthOf(smallMs, largeMs), median(growths))
+  return Math.min(growthOf(smallMs, largeMs), median(growths)) / measureMemoryShare(size)
+}
+
+/**
+ * How much more an item costs in eight times the work because the work leaves the caches of the processor: objects of many members need
+ * up to twice the time for each of them in the runtime's own JSON functions. Measured with those.
+ */
+function measureMemoryShare(size: number): number {
+  const growth = median(
+    Array.from({ length: MEMORY_RUNS }, () => {
+      const pieces = Array.from({ length: LARGER }, () => copyMembers(size))
+      const smallMs = measureMs(() => runAll(pieces))
+      return measureMs(copyMembers(size * LARGER)) / Math.max(smallMs, SHORTEST_MS / LARGER)
+    })
+  )
+  return Math.min(Math.max(growth, 1), LARGEST_MEMORY_SHARE)
+}
+
+/** Reads and writes an object of so many members. */
+function copyMembers(count: number): () => void {
+  const text = JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, index])))
+  return () => void JSON.stringify(JSON.parse(text))
 }
 
 function growthOf(smallMs: number, largeMs: number): number {

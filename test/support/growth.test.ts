@@ -1,0 +1,33 @@
+// The tests of growth find work that grows too fast, and no other.
+
+import t from 'tap'
+import { LINEAR_GROWTH_MAX, measureGrowth } from './growth.ts'
+
+const SIZE = 1000
+/** Some tens of milliseconds for the larger work. */
+const STEPS = 2e7
+
+let sum = 0
+
+function count(steps: number): void {
+  for (let step = 0; step < steps; step++) sum += Math.sqrt(step)
+}
+
+t.test('work that grows with the size to the power of 1.5 is found', async t => {
+  const growth = measureGrowth(SIZE, size => () => count(STEPS * (size / (8 * SIZE)) ** 1.5))
+  t.ok(growth > LINEAR_GROWTH_MAX, `${growth}`)
+})
+
+t.test('work that grows as its size is not', async t => {
+  const growth = measureGrowth(SIZE, size => () => count((STEPS * size) / (8 * SIZE)))
+  t.ok(growth <= LINEAR_GROWTH_MAX, `${growth}`)
+})
+
+t.test('nor are objects of many members, which cost more than their size says once they leave the caches', async t => {
+  const growth = measureGrowth(10 * SIZE, size => {
+    const text = JSON.stringify(Object.fromEntries(Array.from({ length: size }, (_, index) => [`m${index}`, index])))
+    return () => void JSON.stringify(JSON.parse(text))
+  })
+  t.ok(growth <= LINEAR_GROWTH_MAX, `${growth}`)
+  t.ok(Number.isFinite(sum))
+})
