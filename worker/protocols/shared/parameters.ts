@@ -72,7 +72,7 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
   const sorted: SortedParameters = { ignored: {}, additional: {} }
   let additionalCount = 0
   for (const name of Object.keys(body)) {
-    const parameter = Object.hasOwn(table, name) ? table[name] : undefined
+    const parameter = findParameter(table, name)
     if (parameter === undefined || parameter.isAdditionalField === true) {
       refuseForbiddenName(name, '')
       additionalCount += 1
@@ -103,6 +103,10 @@ export function sortParameters(body: JsonObject, table: ParameterTable): SortedP
   return sorted
 }
 
+function findParameter(table: ParameterTable, name: string): Parameter | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}
+
 /**
  * Raises `unsupported_semantic` for the first member, in code-point order, that asks for something that the normalized form does not carry:
  * an unknown member, an option of the SDK, or a parameter without effect whose value is not harmless.
@@ -116,9 +120,7 @@ export function refuseUnexpressed(
 ): void {
   let first: string | undefined
   for (const name of Object.keys(source)) {
-    const folded = Object.hasOwn(table, name) ? name : fold(name)
-    const parameter = Object.hasOwn(table, folded) ? table[folded] : undefined
-    if (!isUnexpressed(source[name], parameter)) continue
+    if (!isUnexpressed(source[name], findParameter(table, name) ?? findParameter(table, fold(name)))) continue
     if (first === undefined || compareCodePoints(name, first) < 0) first = name
   }
   if (first !== undefined) throw unsupportedSemantic(joinPath(path, first), 'member_not_expressed')

@@ -2,11 +2,22 @@
 
 import { isJsonObject, type JsonValue, type NormalizedMessage } from '../../normalized/index.ts'
 
+/** A role and one text, without any other member. */
+export interface PlainMessage {
+  role: 'user' | 'assistant' | 'system'
+  content: string
+}
+
+export function isPlainMessage(message: JsonValue | PlainMessage): message is PlainMessage {
+  if (!isJsonObject(message) || typeof message.content !== 'string') return false
+  const { role } = message
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') return false
+  for (const member in message) if (member !== 'role' && member !== 'content') return false
+  return true
+}
+
 /** The message in the normalized form; undefined for any other message, which the protocol's own reader must read. */
 export function readPlainMessage(message: JsonValue): NormalizedMessage | undefined {
-  if (!isJsonObject(message) || typeof message.content !== 'string') return undefined
-  const { role } = message
-  if (role !== 'user' && role !== 'assistant' && role !== 'system') return undefined
-  for (const member in message) if (member !== 'role' && member !== 'content') return undefined
-  return { role, content: [{ type: 'text', text: message.content }], form: 'text' }
+  if (!isPlainMessage(message)) return undefined
+  return { role: message.role, content: [{ type: 'text', text: message.content }], form: 'text' }
 }

@@ -15,6 +15,7 @@ import { refuseUnnamedTools } from '../../shared/completions-family/unnamed-tool
 import { wrongType } from '../../shared/field.ts'
 import type { ParameterTable } from '../../shared/parameters.ts'
 import { refuseUnexpressed } from '../../shared/parameters.ts'
+import { isPlainMessage } from '../../shared/plain-message.ts'
 import { readStateSignature } from '../../shared/state-signature.ts'
 import { ADDITIONAL_TOOLS } from './read-input.ts'
 import { responsesParameters } from './schema.ts'
@@ -79,8 +80,9 @@ export function assertExpressed(
   if (request.ignored.tool_choice !== undefined) throw unsupportedSemantic('tool_choice')
   if (!Array.isArray(body.input)) return
   const declared = listNamespaces(request)
-  for (const [index, item] of body.input.entries())
-    if (isJsonObject(item)) assertItem(item, `input[${index}]`, declared)
+  for (const [index, item] of body.input.entries()) {
+    if (isJsonObject(item) && !isPlainMessage(item)) assertItem(item, `input[${index}]`, declared)
+  }
 }
 
 /** The functions of each namespace. */
@@ -112,13 +114,16 @@ function assertValid(body: JsonObject, { tools }: NormalizedRequest): void {
   const { input } = body
   if (Array.isArray(input)) {
     if (input.length === 0) throw invalidRequest('input', `'input' must hold at least one item.`)
-    for (const [index, item] of input.entries()) {
-      if (!isJsonObject(item) || item.type !== 'function_call_output' || typeof item.output === 'string') continue
-      throw invalidRequest(`input[${index}].output`, `'input[${index}].output' must be a string.`)
-    }
+    const index = input.findIndex(isResultWithoutText)
+    if (index !== -1) throw invalidRequest(`input[${index}].output`, `'input[${index}].output' must be a string.`)
   }
+  if (tools.length < 2) return
   const names = tools.flatMap(tool => (tool.type === 'function' ? [flattenToolName(tool)] : []))
   if (new Set(names).size < names.length) throw invalidRequest('tools', `Two functions of 'tools' have the same name.`)
+}
+
+function isResultWithoutText(item: JsonValue): boolean {
+  return isJsonObject(item) && item.type === 'function_call_output' && typeof item.output !== 'string'
 }
 
 /** A provider cannot be held to a schema that the client wants enforced. */

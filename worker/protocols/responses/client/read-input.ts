@@ -49,9 +49,9 @@ export interface ReadInput {
 /** Reads the tools that items of the input declare. Raises `invalid_request` with the path of the wrong member. */
 export function readAdditionalTools({ input }: ResponsesRequest): NormalizedTool[] {
   const tools: NormalizedTool[] = []
-  if (!Array.isArray(input)) return tools
+  if (!Array.isArray(input) || !input.some(declaresTools)) return tools
   for (const [index, item] of input.entries()) {
-    if (!isJsonObject(item) || item.type !== ADDITIONAL_TOOLS) continue
+    if (!declaresTools(item)) continue
     const path = `input[${index}]`
     for (const tool of readTools(readOptionalArray(item, 'tools', path) ?? [], `${path}.tools`)) tools.push(tool)
   }
@@ -59,6 +59,10 @@ export function readAdditionalTools({ input }: ResponsesRequest): NormalizedTool
 }
 
 export const ADDITIONAL_TOOLS = 'additional_tools'
+
+function declaresTools(item: JsonValue): item is JsonObject {
+  return isJsonObject(item) && item.type === ADDITIONAL_TOOLS
+}
 
 /**
  * Reads `instructions` and `input`. Raises `invalid_request` with the path of the missing or wrong member, for a reference to an
