@@ -141,9 +141,18 @@ function takeWhole(
   { limitBytes, isKept }: BodyReading,
   done: (error: GatewayError | undefined, body: Buffer) => void
 ): void {
-  const body: Buffer = incoming.read() ?? EMPTY
+  const body = takeBuffered(incoming)
   if (body.length > limitBytes) done(tooLarge(limitBytes), EMPTY)
   else done(undefined, isKept ? body : EMPTY)
+}
+
+/** All that is in memory: one call returns it before Node 26, and one piece of it since. */
+function takeBuffered(incoming: IncomingMessage): Buffer {
+  const first: Buffer = incoming.read() ?? EMPTY
+  if (incoming.readableLength === 0) return first
+  const pieces = [first]
+  for (let piece = incoming.read(); piece !== null; piece = incoming.read()) pieces.push(piece)
+  return Buffer.concat(pieces)
 }
 
 function createCollector(
