@@ -46,15 +46,15 @@ t.test('the head is sent at once, with the headers of every response and of ever
   stream.end()
 })
 
-t.test('each call is one chunk on the wire, in order, and an empty text is not written', async t => {
+t.test('the texts are on the wire in order, as soon as their turn ends, and an empty one is not written', async t => {
   const { waitFor, stream } = await openStream(t)
   t.ok(stream.write('data: 1\n\ndata: 2\n\n'))
   t.ok(stream.write(''))
   t.notOk(stream.isClosed)
+  t.match(await waitFor(/data: 2\n\n\r\n$/), /\r\n\r\n12\r\ndata: 1\n\ndata: 2\n\n\r\n$/)
   stream.end('data: [DONE]\n\n')
   t.ok(stream.isClosed)
-  const text = await waitFor(/0\r\n\r\n$/)
-  t.equal(text.split('\r\n\r\n')[1], '12\r\ndata: 1\n\ndata: 2\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0')
+  t.match(await waitFor(/0\r\n\r\n$/), /data: 2\n\n\r\ne\r\ndata: \[DONE\]\n\n\r\n0\r\n\r\n$/)
   stream.write('late')
   stream.end('late')
 })
@@ -84,7 +84,11 @@ t.test('waiting ends at the disconnect of a client that never reads (H7)', async
   const { socket, stream, reply } = await openStream(t)
   socket.pause()
   const piece = 'x'.repeat(64 * 1024)
-  while (stream.write(piece)) await new Promise(resolve => setImmediate(resolve))
+  // The system takes what its own buffers have room for, although the client reads nothing.
+  do {
+    stream.write(piece)
+    for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve))
+  } while (!reply.raw.writableNeedDrain)
   const listenersBefore = reply.raw.listenerCount('close')
   const drained = stream.whenDrained()
   socket.destroy()
