@@ -1,8 +1,12 @@
 // The OTLP exporter that the settings describe (operations contract, sections 11.1 and 11.6). Settings come by message, so nothing is
 // left for the exporters to read in the environment.
+
+import { isIP } from 'node:net'
+import type { ChannelCredentials } from '@grpc/grpc-js'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Settings } from '../../../shared/settings.ts'
 import { readTextFile } from '../../../shared/text-file.ts'
+import { createAddressCredentials } from './address-credentials.ts'
 import { EXPORT_TIMEOUT_MS } from './span-queue.ts'
 
 export type ExporterSettings = Pick<Settings, 'traceCollectorEndpoint' | 'traceApiKey' | 'otel'>
@@ -36,11 +40,11 @@ export async function createExporter(settings: ExporterSettings, version: string
       httpAgentOptions: { keepAlive: true, maxSockets: HTTP_CONNECTIONS_MAX, ...(certificate && { ca: certificate }) }
     })
   }
-  const [{ OTLPTraceExporter }, { credentials, Metadata }] = await Promise.all([
+  const [{ OTLPTraceExporter }, library] = await Promise.all([
     import('@opentelemetry/exporter-trace-otlp-grpc'),
     import('@grpc/grpc-js')
   ])
-  const metadata = new Metadata()
+  const metadata = new library.Metadata()
   for (const [name, value] of Object.entries(headers)) {
     try {
       metadata.set(name, value)
@@ -49,13 +53,25 @@ export async function createExporter(settings: ExporterSettings, version: string
       throw new Error('A header of OTEL_EXPORTER_OTLP_HEADERS or GATEWAY_TRACE_API_KEY cannot be sent as gRPC metadata')
     }
   }
-  const isTls = traceCollectorEndpoint.startsWith('https:')
+  const url = new URL(traceCollectorEndpoint)
   return new OTLPTraceExporter({
     ...common,
-    url: new URL(traceCollectorEndpoint).origin,
+    url: url.origin,
     metadata,
-    credentials: isTls ? credentials.createSsl(certificate ?? null) : credentials.createInsecure()
+    credentials: createGrpcCredentials(library, url, certificate)
   })
+}
+
+function createGrpcCredentials(
+  library: typeof import('@grpc/grpc-js'),
+  { protocol, hostname }: URL,
+  certificate: Buffer | undefined
+): ChannelCredentials {
+  const { credentials } = library
+  if (protocol !== 'https:') return credentials.createInsecure()
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0) return createAddressCredentials(library, host, certificate)
+  return credentials.createSsl(certificate ?? null)
 }
 
 /** The endpoint with the path of OTLP over HTTP; an endpoint that has this path already is taken as it is. */

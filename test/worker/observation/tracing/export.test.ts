@@ -86,7 +86,11 @@ for (const transport of ['http', 'grpc'] as const) {
     t.same(await exportSpans(receiver, trusting), { exported: 1, dropped: 0 })
     expectSpan(t, receiver)
     t.same(await exportSpans(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL }), { exported: 0, dropped: 1 })
-    t.equal(receiver.spans.length, 1)
+    // The certificate has the address and the name, and not the address in its IPv6 form.
+    const at = (host: string) => ({ ...trusting, TRACE_COLLECTOR_ENDPOINT: receiver.url.replace('127.0.0.1', host) })
+    t.same(await exportSpans(receiver, at('localhost')), { exported: 1, dropped: 0 })
+    t.same(await exportSpans(receiver, at('[::ffff:127.0.0.1]')), { exported: 0, dropped: 1 })
+    t.equal(receiver.spans.length, 2)
   })
 }
 
