@@ -18,7 +18,7 @@ const ENGINE_THREADS = '--v8-pool-size'
  * the option get it, because Node does not start with an unknown one.
  */
 const BUFFERS_IN_HEAP_LIMIT = '--external-memory-accounted-in-global-limit'
-const ENGINES_WITH_OPTION = /^1[34]\.6\./
+const ENGINES_WITH_OPTION = /^(13|14)\.6\./
 /** What a container has beside the heaps of its workers: code, buffers, the supervisor. */
 const HEAP_SHARE = 0.75
 const HEAP_MEBIBYTES_MIN = 128

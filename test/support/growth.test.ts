@@ -7,6 +7,7 @@ const SIZE = 1000
 /** Some tens of milliseconds for the larger work. */
 const STEPS = 2e7
 
+/** Kept, so that the engine cannot leave the work out. */
 let sum = 0
 
 function count(steps: number): void {
@@ -18,16 +19,18 @@ t.test('work that grows with the size to the power of 1.5 is found', async t => 
   t.ok(growth > LINEAR_GROWTH_MAX, `${growth}`)
 })
 
-t.test('work that grows as its size is not', async t => {
+t.test('work that grows as its size does is within the bound', async t => {
   const growth = measureGrowth(SIZE, size => () => count((STEPS * size) / (8 * SIZE)))
   t.ok(growth <= LINEAR_GROWTH_MAX, `${growth}`)
 })
 
-t.test('nor are objects of many members, which cost more than their size says once they leave the caches', async t => {
-  const growth = measureGrowth(10 * SIZE, size => {
-    const text = JSON.stringify(Object.fromEntries(Array.from({ length: size }, (_, index) => [`m${index}`, index])))
-    return () => void JSON.stringify(JSON.parse(text))
-  })
-  t.ok(growth <= LINEAR_GROWTH_MAX, `${growth}`)
-  t.ok(Number.isFinite(sum))
-})
+t.test(
+  'objects of many members are within the bound, although each member costs more once they leave the caches',
+  async t => {
+    const growth = measureGrowth(10 * SIZE, size => {
+      const text = JSON.stringify(Object.fromEntries(Array.from({ length: size }, (_, index) => [`m${index}`, index])))
+      return () => void JSON.stringify(JSON.parse(text))
+    })
+    t.ok(growth <= LINEAR_GROWTH_MAX, `${growth}`)
+  }
+)

@@ -8,8 +8,11 @@ const MEMORY_RUNS = 9
 /** The largest growth that still counts as linear: eight times the work may cost half as much again for each item. */
 export const LINEAR_GROWTH_MAX = 12
 
-/** At most so much of a growth is put down to the memory of the machine: work that grows with the size to the power of 1.5 is still found. */
-const LARGEST_MEMORY_SHARE = 1.5
+/**
+ * A growth is divided by at most this much for the memory of the machine. Work that grows with the size to the power of 1.5 has a growth of 22.6,
+ * so it is still found.
+ */
+const MEMORY_SHARE_MAX = 1.5
 
 /** Shorter times are blurred by the steps of the clock and by the compilation of the code. */
 const SHORTEST_MS = 2
@@ -34,7 +37,7 @@ function readThreadMs(): number {
  * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. It is compared
  * with eight pieces of the smaller work, so that both times are of one magnitude and the steps of the clock matter to neither. Both
  * are measured several times, in turn, and the shortest time of each counts; a growth within the bound ends the measurement. Otherwise the
- * median of the growths of each run counts, where that is less, without the share of the machine's memory.
+ * median of the growths of the single runs counts where it is less, divided by what the machine's memory adds (`measureMemoryShare`).
  * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
@@ -51,16 +54,16 @@ export function measureGrowth(size: number, prepare: (size: number) => () => voi
     const pieces = Array.from({ length: LARGER }, () => prepare(size))
     const smallNowMs = measureMs(() => runAll(pieces)) / LARGER
     smallMs = Math.min(smallMs, smallNowMs)
-    if (largeMs <= LINEAR_GROWTH_MAX * smallMs) break
+    if (largeMs <= LINEAR_GROWTH_MAX * smallMs) return growthOf(smallMs, largeMs)
     growths.push(growthOf(smallNowMs, largeNowMs))
   }
-  // The shortest times may come from different moments, and the processor is faster at some. Both times of one run come from the same moment.
+  // The shortest times may come from different moments, and the processor is faster at some. Both times of one run come from one moment.
   return Math.min(growthOf(smallMs, largeMs), median(growths)) / measureMemoryShare(size)
 }
 
 /**
- * How much more an item costs in eight times the work because the work leaves the caches of the processor: objects of many members need
- * up to twice the time for each of them in the runtime's own JSON functions. Measured with those.
+ * How many times as much one item costs in eight times the work, only because that work no longer fits into the caches of the processor. It is
+ * measured with the runtime's own JSON functions and an object of so many members, whose cost for each member up to doubles.
  */
 function measureMemoryShare(size: number): number {
   const growth = median(
@@ -70,7 +73,7 @@ function measureMemoryShare(size: number): number {
       return measureMs(copyMembers(size * LARGER)) / Math.max(smallMs, SHORTEST_MS / LARGER)
     })
   )
-  return Math.min(Math.max(growth, 1), LARGEST_MEMORY_SHARE)
+  return Math.min(Math.max(growth, 1), MEMORY_SHARE_MAX)
 }
 
 /** Reads and writes an object of so many members. */

@@ -50,3 +50,24 @@ t.test('a body of one piece is returned without a copy', async t => {
   request.end(piece)
   t.equal(await promise, piece)
 })
+
+t.test('a body that is in memory in pieces, as since Node 26, is taken whole, and bounded as a whole', async t => {
+  const read = (limitBytes: number) => {
+    const left = ['ab', 'c', 'def'].map(piece => Buffer.from(piece))
+    const request = {
+      headers: {},
+      complete: true,
+      read: () => left.shift() ?? null,
+      get readableLength() {
+        return Buffer.concat(left).length
+      }
+    } as unknown as IncomingMessage
+    const results: Array<[string | undefined, string]> = []
+    readBody(request, { limitBytes, idleTimeoutMs: 1000, isKept: true }, (error, body) =>
+      results.push([error?.code, body.toString()])
+    )
+    return results
+  }
+  t.same(read(6), [[undefined, 'abcdef']])
+  t.same(read(5), [['request_entity_too_large', '']])
+})

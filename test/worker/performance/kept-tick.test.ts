@@ -6,7 +6,10 @@ import t from 'tap'
 import { runClean } from '../../support/processes.ts'
 
 const root = join(import.meta.dirname, '../../..')
-/** Without the kept tick the ratio is three or more (Node 26; six in Node 24). A busy machine disturbs single rounds, so the best of several rounds is compared. */
+/**
+ * Without the kept tick the ratio is three or more in Node 26, and six or more in Node 24. A busy machine disturbs single rounds, so the best of
+ * several rounds is compared.
+ */
 const RATIO_MAX = 2
 
 const SCRIPT = `

@@ -8,8 +8,8 @@ import type { CallCredentials, ChannelCredentials, experimental } from '@grpc/gr
 type GrpcLibrary = typeof import('@grpc/grpc-js')
 
 /**
- * Credentials that accept a server whose certificate has this address.
- * @param library loaded only where spans are exported over gRPC.
+ * Returns credentials that accept only a server whose certificate has this address.
+ * @param library given, because it is loaded only where spans are exported over gRPC.
  * @param certificate the authority to trust, in PEM form; undefined for those of Node.
  */
 export function createAddressCredentials(

@@ -1,9 +1,9 @@
 // The OTLP exporter that the settings describe (operations contract, sections 11.1 and 11.6). Settings come by message, so nothing is
 // left for the exporters to read in the environment.
 
-import { isIP } from 'node:net'
 import type { ChannelCredentials } from '@grpc/grpc-js'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
+import { withoutPort } from '../../../shared/addresses.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import { readTextFile } from '../../../shared/text-file.ts'
 import { createAddressCredentials } from './address-credentials.ts'
@@ -69,8 +69,8 @@ function createGrpcCredentials(
 ): ChannelCredentials {
   const { credentials } = library
   if (protocol !== 'https:') return credentials.createInsecure()
-  const host = hostname.replace(/^\[|\]$/g, '')
-  if (isIP(host) !== 0) return createAddressCredentials(library, host, certificate)
+  const address = withoutPort(hostname)
+  if (address !== undefined) return createAddressCredentials(library, address, certificate)
   return credentials.createSsl(certificate ?? null)
 }
 

@@ -2,13 +2,11 @@
 
 import { isJsonObject, type JsonValue, type NormalizedMessage } from '../../normalized/index.ts'
 
-/** A role and one text, without any other member. */
-export interface PlainMessage {
-  role: 'user' | 'assistant' | 'system'
-  content: string
-}
+/** A role and one text. */
+export type PlainMessage = { role: 'user' | 'assistant' | 'system'; content: string }
 
-export function isPlainMessage(message: JsonValue | PlainMessage): message is PlainMessage {
+/** Whether a message of a client has such a role, one text, and no other member. */
+export function isPlainMessage(message: JsonValue): message is PlainMessage {
   if (!isJsonObject(message) || typeof message.content !== 'string') return false
   const { role } = message
   if (role !== 'user' && role !== 'assistant' && role !== 'system') return false
