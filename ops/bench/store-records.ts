@@ -1,5 +1,6 @@
 // The records that fill the stores in their benchmark, and the filters that are asked of them.
-import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { v7 as createRecordId } from 'uuid'
 import type { OutgoingRecord } from '../../shared/traffic/batch.ts'
 import type { TrafficFilter } from '../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../shared/traffic/record.ts'
@@ -16,7 +17,7 @@ export function makeRecord(index: number, content: Partial<TrafficRecord> = {}):
   const model = MODELS[index % MODELS.length] ?? ''
   const isFailed = index % 50 === 0
   return {
-    id: randomUUIDv7(),
+    id: createRecordId(),
     created_at: writeRecordTime(FIRST_MS + index * 250),
     request_id: randomUUID(),
     trace_id: randomUUID(),

@@ -1,6 +1,7 @@
 // Records as they travel from a worker to the writer, in batches: by columns, and members that many records have in common are sent once. Both
 // ends come from one build.
-import { randomUUIDv7 } from 'node:crypto'
+
+import { v7 as createRecordId } from 'uuid'
 import { type TrafficRecord, writeRecordTime } from './record.ts'
 
 /** What is sent of a record; its id is given when its batch is written. */
@@ -114,8 +115,8 @@ export class BatchBuilder {
       kind: 'batch',
       sequence,
       characters: this.#characters,
-      // Those of one millisecond have no order of their own, and a tail continues behind the id that its client saw last.
-      ids: this.#columns.requestIds.map(() => randomUUIDv7()).sort(),
+      // Ids in the order of the records: a tail continues behind the id that its client saw last.
+      ids: this.#columns.requestIds.map(() => createRecordId()),
       ...this.#columns
     }
     const shared = [...this.#placeByText.keys()].join(',')

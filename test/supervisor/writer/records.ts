@@ -1,11 +1,11 @@
 // Traffic records for the tests of the writer.
-import { randomUUIDv7 } from 'node:crypto'
+import { v7 as createRecordId } from 'uuid'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 
 /** A record with only the members that every record has, and what the test adds. */
 export function createRecord(members: Partial<TrafficRecord> = {}): TrafficRecord {
   return {
-    id: randomUUIDv7(),
+    id: createRecordId(),
     created_at: '2026-01-05T10:00:00.123456Z',
     request_id: 'request',
     protocol: 'openai',
