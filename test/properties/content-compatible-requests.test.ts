@@ -172,7 +172,7 @@ function hasCall(content: WireContent | undefined): boolean {
 }
 
 /** The same request of a client that did not keep the signatures. */
-function withoutSignatures(sent: { contents: WireContent[] }): object {
+function withoutSignatures(sent: { contents: WireContent[] }): { contents: WireContent[] } {
   const contents = sent.contents.flatMap(({ role, parts }) => {
     const kept = parts.flatMap(({ thoughtSignature: _, ...part }) => (part.text === '' ? [] : [part]))
     return kept.length === 0 ? [] : [{ role, parts: kept }]
@@ -195,9 +195,10 @@ t.test('any conversation becomes one that a strict server accepts, or is refused
       const sent = JSON.parse(JSON.stringify(body)) as { contents: WireContent[] }
       assertOrdered(sent.contents, upstreamModel === 'gemini-3-pro')
       // Whether a conversation may begin with the model or end with open calls is for the provider to say; the emulator refuses both, and
-      // signatures that it did not make.
-      const isUsual = sent.contents[0]?.role === 'user' && !hasCall(sent.contents.at(-1))
-      if (isUsual) readGoogleChat(withoutSignatures(sent), { model: 'gemini-2.5-pro', isStream: false })
+      // signatures that it did not make. Without its signature an empty text is left out, so what is left may begin with the model.
+      const unsigned = withoutSignatures(sent)
+      const isUsual = unsigned.contents[0]?.role === 'user' && !hasCall(unsigned.contents.at(-1))
+      if (isUsual) readGoogleChat(unsigned, { model: 'gemini-2.5-pro', isStream: false })
       const written = JSON.stringify(body)
       if (written.includes('foreign')) throw new Error('state of another kind was sent')
       for (const { parts } of sent.contents) {
