@@ -131,6 +131,18 @@ export const disturbances: Disturbance[] = [
   ...responses.map(one => ({ ...one, refusals: RESPONSE_BOUNDS }))
 ]
 
+/** The models that these ask for, each once. */
+export function listModels(asked: readonly Disturbance[]): string[] {
+  const models = asked.flatMap(({ write }) => {
+    const { path, body } = write()
+    return MODEL.exec(path) ?? MODEL.exec(body) ?? []
+  })
+  return [...new Set(models)]
+}
+
+/** It stands in the path or is the first member of the body. */
+const MODEL = /bench-[\w-]+/
+
 function listed(form: 'calls' | 'runs' | 'files', family: Family, isStream: boolean): Disturbance {
   return {
     name: `response of 1000 ${form}, ${family}${isStream ? ', streamed' : ''}`,

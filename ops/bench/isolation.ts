@@ -7,12 +7,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeRequest } from './bodies.ts'
-import { type Disturbance, disturbances } from './disturbances.ts'
+import { type Disturbance, disturbances, listModels } from './disturbances.ts'
 import type { DisturbingOrder, Endings } from './disturbing-client.ts'
 import { writeHttpRequest } from './http-exchange.ts'
 import { judgeIsolation, type Measurement, type Phase, printHeader, printMeasurement } from './isolation-report.ts'
 import { runLoad } from './load.ts'
 import { listenForProbes, type Probes } from './probes.ts'
+import { SMALL_ALIAS, SMALL_MODEL } from './split-profile.ts'
 import { type SteadyResult, startSteadyLoad } from './steady-load.ts'
 import { startTargets } from './targets.ts'
 
@@ -64,11 +65,13 @@ interface Bench {
 
 /** Prints a line for each disturbance and a verdict for each goal; false when one of them is missed. */
 export async function measureIsolation(options: IsolationOptions): Promise<boolean> {
+  const chosen = disturbances.filter(({ name }) => name.includes(options.only))
   const folder = mkdtempSync(join(tmpdir(), 'gateway-isolation-'))
   const probes = await listenForProbes(join(folder, 'probe.sock'))
   const targets = await startTargets({
     products: { product: options.checkout },
     hasRelay: false,
+    largeModels: listModels(chosen),
     nodeOptions: [probes.nodeOption],
     // The pool gets as many threads as by default on this machine.
     isPinned: false
@@ -92,7 +95,7 @@ export async function measureIsolation(options: IsolationOptions): Promise<boole
     await runLoad({ port, connections: 16, requests: WARM_UP_REQUESTS, ...smallRequest })
     printHeader()
     const measurements: Measurement[] = []
-    for (const disturbance of disturbances.filter(({ name }) => name.includes(options.only))) {
+    for (const disturbance of chosen) {
       const measurement = await measure(bench, disturbance)
       printMeasurement(measurement)
       measurements.push(measurement)
@@ -103,7 +106,9 @@ export async function measureIsolation(options: IsolationOptions): Promise<boole
   }
 }
 
-const smallRequest = writeRequest('completions', { model: 'bench-L0-N1-G0', bytes: 2048, isStream: false })
+const small = { bytes: 2048, isStream: false }
+const smallRequest = writeRequest('completions', { ...small, model: SMALL_ALIAS })
+const upstreamRequest = writeRequest('completions', { ...small, model: SMALL_MODEL })
 
 async function measure(bench: Bench, disturbance: Disturbance): Promise<Measurement> {
   const { isQuick } = bench.options
@@ -150,7 +155,7 @@ async function runPhase(bench: Bench, durationMs: number, stop?: () => Promise<v
   await probes.begin({ hasProfile: bench.options.hasProfile && stop !== undefined })
   const small = writeHttpRequest({ port, ...smallRequest })
   const health = writeHttpRequest({ method: 'GET', port, path: '/health' })
-  const alone = writeHttpRequest({ ...smallRequest, port: upstreamPort, path: `/api${smallRequest.path}` })
+  const alone = writeHttpRequest({ ...upstreamRequest, port: upstreamPort, path: `/api${upstreamRequest.path}` })
   const loads = [
     startSteadyLoad({ port, request: small, perSecond: SMALL_PER_SECOND, connections: SMALL_CONNECTIONS }),
     startSteadyLoad({ port, request: health, perSecond: HEALTH_PER_SECOND, connections: 2 }),

@@ -4,11 +4,12 @@ import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BodyShape } from './bodies.ts'
 import { PROVIDER_KEY_VARIABLE, writeBridgeProfile } from './bridge-profile.ts'
 import { chooseProcessors, moveTo } from './processors.ts'
+import { writeSplitProfile } from './split-profile.ts'
 
 /** A started program. */
 export interface Instance {
@@ -52,22 +53,37 @@ export interface TargetOptions {
   hasRelay: boolean
   /** The requests of a bridge, when the first product is to be started as one as well, with a profile file. */
   bridgeShapes?: readonly BodyShape[]
+  /** Models that get an upstream of their own, with a lower priority (`writeSplitProfile`). Default: all have the same. */
+  largeModels?: readonly string[]
   /** Further Node options of the products' processes. */
   nodeOptions?: string[]
   /** Whether what is measured gets a processor of its own, which leaves the products one pool thread for each worker. Default: true. */
   isPinned?: boolean
 }
 
+/** What waits for small requests must not wait for the processor time that large ones cost their upstream. */
+const LARGE_UPSTREAM_NICENESS = 10
+
 /** Starts the upstream, and then relay and products, each once. */
 export async function startTargets(options: TargetOptions): Promise<Targets> {
-  const { products, hasRelay, bridgeShapes, nodeOptions = [], isPinned = true } = options
+  const { products, hasRelay, bridgeShapes, largeModels, nodeOptions = [], isPinned = true } = options
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   const processors = isPinned ? chooseProcessors() : undefined
   const children: ChildProcess[] = []
-  const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
-  children.push(upstream)
-  const upstreamPort = await readPort(upstream)
-  const direct = { port: upstreamPort, pid: upstream.pid ?? 0, cpuSeconds: () => readCpuSeconds(upstream.pid) }
+  const startUpstream = async () => {
+    const upstream = fork(join(import.meta.dirname, 'upstream.ts'), { execArgv: HEAP_FLAGS })
+    children.push(upstream)
+    return { port: await readPort(upstream), pid: upstream.pid ?? 0 }
+  }
+  const upstream = await startUpstream()
+  const upstreamPort = upstream.port
+  const direct = { ...upstream, cpuSeconds: () => readCpuSeconds(upstream.pid) }
+  let split = {}
+  if (largeModels !== undefined) {
+    const largeUpstream = await startUpstream()
+    setPriority(largeUpstream.pid, LARGE_UPSTREAM_NICENESS)
+    split = writeSplitProfile(folder, { upstream: upstreamPort, largeUpstream: largeUpstream.port }, largeModels)
+  }
   if (processors !== undefined) moveTo(processors.measured)
   const planned: ProductPlan[] = Object.entries(products).map(([name, checkout]) => ({
     name,
@@ -76,6 +92,7 @@ export async function startTargets(options: TargetOptions): Promise<Targets> {
       UPSTREAM_BASE_URL: `http://127.0.0.1:${upstreamPort}/api/v1`,
       UPSTREAM_ACCESS_TOKEN: 'bench',
       UPSTREAM_MODEL: 'bench',
+      ...split,
       ...options.variables?.[name]
     }
   }))

@@ -3,6 +3,7 @@
 // chunk of the response when there is no gap. `upstream-responses.ts` has the forms of large responses.
 
 import { createServer, type ServerResponse } from 'node:http'
+import { TOKEN_PATH } from './split-profile.ts'
 import { readResponseShape, sendPrepared } from './upstream-responses.ts'
 
 /** The model stands at the beginning of a body and the wish for a stream at its end; nothing else is kept of a large one. */
@@ -12,6 +13,8 @@ const KEPT_BYTES = 64 * 1024
  * requests would be measured with what they wait here.
  */
 const LARGE_CHUNK_BYTES = 32 * 1024
+/** A native profile has a key for which a token is fetched. */
+const TOKEN_MS = 30 * 60 * 1000
 const image = Buffer.alloc(10_000, 0xff)
 
 const ANSWER_TEXT = 'x'.repeat(700)
@@ -54,6 +57,11 @@ const server = createServer((request, response) => {
     setImmediate(() => request.resume())
   })
   request.on('end', () => {
+    if (request.url === TOKEN_PATH) {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ access_token: 'bench', expires_at: Date.now() + TOKEN_MS }))
+      return
+    }
     if (request.url?.endsWith('/models')) {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end('{"object":"list","data":[{"id":"bench","object":"model","owned_by":"bench","type":"chat"}]}')
