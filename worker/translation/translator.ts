@@ -65,6 +65,8 @@ export interface TranslatorOptions {
 
 /** An inline task of this weight or more is the only one that begins in its turn of the event loop. */
 const TURN_WEIGHT_MIN = 64 * 1024
+/** The same for a response, which costs more for each byte: 16 KB may be two hundred tool calls. */
+const TURN_RESPONSE_BYTES_MIN = 16 * 1024
 
 export function createTranslator(options: TranslatorOptions): Translator {
   const { settings, faces, threads, thresholdBytes, onPoolWaited } = options
@@ -102,10 +104,14 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   return {
     isLarge,
-    isLargeResponse: bytes => isLarge(weighJson(bytes)),
+    placeReading(bytes) {
+      if (isLarge(weighJson(bytes))) return 'thread'
+      return bytes.byteLength >= TURN_RESPONSE_BYTES_MIN ? 'own-turn' : 'here'
+    },
+    ownTurn: () => turns.wait(),
     translateChat: (job, signal) =>
       relay.mayTranslate(job) ? relayOrTranslate(job, signal) : run('translate-chat', ofRequest(job), signal),
-    // Its weight is known already: `isLargeResponse`.
+    // Its weight is known already: `placeReading`.
     readChat: (response, signal) =>
       run('read-chat-response', { ...ofResponse(response), weight: thresholdBytes }, signal),
     writeChatResponse: (job, characters, signal) =>

@@ -33,9 +33,12 @@ export async function completeChat(
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
   const response = withoutByteOrderMark(fetched)
-  const read: RelayedBody = dependencies.largeResponses.isLargeResponse(response.bytes)
-    ? { events: await readInThread(dependencies, call, context, response) }
-    : readHere(dependencies, call, context, response)
+  const place = dependencies.largeResponses.placeReading(response.bytes)
+  if (place === 'own-turn') await dependencies.largeResponses.ownTurn()
+  const read: RelayedBody =
+    place === 'thread'
+      ? { events: await readInThread(dependencies, call, context, response) }
+      : readHere(dependencies, call, context, response)
   const { events } = read
   const bytes = findPassing(dependencies, call)?.renameResponse(response.bytes, call.plan.publicModel) ?? read.bytes
   if (bytes !== undefined) {

@@ -33,8 +33,11 @@ export interface ExchangeControl {
 /** Takes a response. An error that it throws ends the exchange and rejects it. */
 export interface ExchangeReceiver {
   onHead(head: ResponseHead, control: ExchangeControl): void
-  /** Takes the pieces of the body that one read of the connection brought. */
-  onData(pieces: readonly Buffer[]): void
+  /**
+   * Takes the pieces of the body that one read of the connection brought. Returns what it leaves for another turn of the event loop; until
+   * then nothing more is read.
+   */
+  onData(pieces: readonly Buffer[]): Buffer | undefined
   /** The body broke off or stalled. True: what arrived is enough, and the exchange counts as ended. */
   onBrokenBody?(): boolean
 }
@@ -219,7 +222,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#receivePieces()
+    do this.#receivePieces()
+    while (this.#pieces.length > 0 && !this.#isSettled)
     if (!this.#isSettled) this.#breakOff(transportFailure(error))
   }
 
@@ -243,27 +247,38 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#resolve('cancelled')
   }
 
+  /** Afterwards there are pieces only when the receiver has left some. */
   #receivePieces(): void {
     const pieces = this.#pieces
     if (pieces.length === 0 || this.#isSettled) return
     this.#pieces = []
     this.#piecesBytes = 0
     try {
-      this.#options.receiver.onData(pieces)
+      const left = this.#options.receiver.onData(pieces)
+      if (left === undefined) return
+      this.#pieces.push(left)
+      this.#piecesBytes = left.length
     } catch (thrown) {
       this.#fail(thrown)
     }
   }
 
-  /** Keeps pieces back that are over the budget of this turn. Others arrive while the connection is paused only when it closes. */
+  /** Keeps pieces back that are too much for this turn. Others arrive while the connection is paused only when it closes. */
   #holdPieces(): void {
     this.#isHeld = true
-    this.#controller?.pause()
+    if (!this.#isEnded) this.#controller?.pause()
     void budget.wait().then(() => {
       this.#isHeld = false
       this.#receivePieces()
-      if (!this.#isPaused && !this.#isSettled) this.#controller?.resume()
+      if (this.#isSettled) return
+      if (this.#pieces.length > 0) this.#holdPieces()
+      else if (this.#isEnded) this.#end()
+      else if (!this.#isPaused) this.#controller?.resume()
     })
+  }
+
+  #end(): void {
+    if (this.#settle(String(this.#status))) resolveEnded(this.#resolve)
   }
 
   readonly #onAbort = (): void => {
@@ -298,14 +313,11 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   readonly #endRead = (): void => {
     this.#isReading = false
     if (this.#isSettled) return
-    if (this.#isEnded) {
-      this.#receivePieces()
-      if (this.#settle(String(this.#status))) resolveEnded(this.#resolve)
-      return
-    }
     if (!this.#isHeld) {
-      if (this.#piecesBytes <= SMALL_READ_BYTES || budget.take(this.#piecesBytes)) this.#receivePieces()
-      else this.#holdPieces()
+      const isAllowed = this.#isEnded || this.#piecesBytes <= SMALL_READ_BYTES || budget.take(this.#piecesBytes)
+      if (isAllowed) this.#receivePieces()
+      if (this.#pieces.length > 0) this.#holdPieces()
+      else if (this.#isEnded) this.#end()
     }
     if (!this.#isSettled && !this.#isPaused) this.#enter('reading the response', this.#options.timeouts.idleMs)
   }

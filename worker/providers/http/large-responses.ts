@@ -28,9 +28,13 @@ export interface ReadChatResponse {
   anomalies: Anomaly[]
 }
 
+/** Where a body is read: at once, in a turn of the event loop of its own, or in a thread, because it would keep the loop busy for too long. */
+export type ReadingPlace = 'here' | 'own-turn' | 'thread'
+
 export interface LargeResponses {
-  /** Whether reading this body would keep the event loop busy for too long. */
-  isLargeResponse(bytes: Uint8Array): boolean
+  placeReading(bytes: Uint8Array): ReadingPlace
+  /** Resolves in a turn of the event loop in which no other body begins to be read. */
+  ownTurn(): Promise<void>
   /** Reads a response in a thread. Rejects with the `GatewayError` of the response, or when no thread becomes free in time. */
   readChat(response: ChatResponse, signal: CancelSignal): Promise<ReadChatResponse>
 }

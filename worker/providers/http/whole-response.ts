@@ -56,7 +56,7 @@ export class ResponseCollector implements ExchangeReceiver {
     this.#collected = new ByteCollector(announced > 0 ? announced : this.#bytesMax)
   }
 
-  onData(pieces: readonly Buffer[]): void {
+  onData(pieces: readonly Buffer[]): undefined {
     const isSuccess = this.#head?.status === 200
     const bytesMax = isSuccess ? this.#bytesMax : ERROR_BODY_BYTES_MAX
     const collected = this.#collected

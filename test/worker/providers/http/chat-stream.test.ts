@@ -56,6 +56,29 @@ t.test('all events of one read are one push', async t => {
   t.ok(sink.batches.length <= 2, `${sink.batches.length} pushes`)
 })
 
+t.test('a read that takes long is worked off in several turns of the event loop', async t => {
+  const words = Array.from({ length: 2_000 }, (_, index) => `word-${index} `)
+  const stub = await startStub((_request, response) => {
+    openStream(response)
+    response.end(words.map(word => frame(word)).join('') + FINISH)
+  })
+  t.teardown(() => stub.close())
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const sink = createSink()
+  let turn = 0
+  const turns = new Set<number>()
+  const push = sink.push.bind(sink)
+  sink.push = (events, frames) => {
+    turns.add(turn)
+    setImmediate(() => turn++)
+    for (const untilMs = performance.now() + 8; performance.now() < untilMs; );
+    return push(events, frames)
+  }
+  await executor.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
+  t.equal(sink.text(), words.join(''))
+  t.ok(turns.size > 4, `${turns.size} turns`)
+})
+
 t.test('an event reaches the sink when it arrives, not when the next one does', async t => {
   let upstream: ServerResponse | undefined
   const stub = await startStub((_request, response) => {

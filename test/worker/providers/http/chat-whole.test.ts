@@ -3,6 +3,7 @@ import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
 import { GatewayError, type NormalizedResponse } from '../../../../worker/normalized/index.ts'
 import type { UpstreamCallReport } from '../../../../worker/providers/types.ts'
+import { readsInline } from '../support/large-responses.ts'
 import { chatCall, contextOf, createSink, emulatorEnv, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
 import { sendJson, startStub } from '../support/stub-upstream.ts'
@@ -39,6 +40,32 @@ t.test('a chat goes to the path of its API mode with the headers of the contract
     t.equal(response.metadata.upstream_x_session_id, 's1')
     t.ok(response.metadata.upstream_x_request_id)
   }
+})
+
+t.test('a response that takes long to read waits for a turn of its own', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const turn = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  const largeResponses = {
+    ...readsInline,
+    placeReading: () => 'own-turn' as const,
+    ownTurn() {
+      asked.resolve()
+      return turn.promise
+    }
+  }
+  const { executor } = startPool(t, emulatorEnv(emulator), { largeResponses })
+  let isRead = false
+  const completing = executor.complete(chatCall('[[text:Hello]]'), contextOf())
+  void completing.then(() => {
+    isRead = true
+  })
+  await asked.promise
+  await new Promise(resolve => setImmediate(resolve))
+  t.notOk(isRead)
+  turn.resolve()
+  t.equal(textOfResponse(await completing), 'Hello')
 })
 
 t.test("the client's request id goes upstream in place of the gateway's", async t => {

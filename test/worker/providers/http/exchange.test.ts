@@ -250,9 +250,10 @@ t.test('a pause of the receiver does not count against the idle limit', async t 
         },
         onData(pieces) {
           chunks.push(Buffer.concat(pieces).toString())
-          if (chunks.length > 1) return
+          if (chunks.length > 1) return undefined
           control?.pause()
           setTimeout(() => control?.resume(), 120)
+          return undefined
         }
       }
     })
@@ -440,8 +441,76 @@ t.test('the pieces that one read of the connection brings are received together'
   const received: string[][] = []
   const receiver = {
     onHead: () => undefined,
-    onData: (read: readonly Buffer[]) => void received.push(read.map(String))
+    onData(read: readonly Buffer[]) {
+      received.push(read.map(String))
+      return undefined
+    }
   }
   t.equal(await runExchange(options(pool, origin, { receiver })), 'ended')
   t.same(received, [pieces])
+})
+
+t.test(
+  'what a receiver leaves is given to it in other turns of the event loop, also when the response has ended',
+  async t => {
+    const stub = await startStub((_request, response) => void response.end('one two three'))
+    const pool = new Pool(stub.origin)
+    t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+    let turn = 0
+    const words: Array<[word: string, turn: number]> = []
+    const receiver = {
+      onHead: () => undefined,
+      onData(pieces: readonly Buffer[]) {
+        setImmediate(() => turn++)
+        const [word = '', ...left] = Buffer.concat(pieces).toString().split(' ')
+        words.push([word, turn])
+        return left.length === 0 ? undefined : Buffer.from(left.join(' '))
+      }
+    }
+    t.equal(await runExchange(options(pool, stub.origin, { receiver })), 'ended')
+    t.same(
+      words.map(([word]) => word),
+      ['one', 'two', 'three']
+    )
+    t.equal(new Set(words.map(([, at]) => at)).size, words.length, 'each in a turn of its own')
+  }
+)
+
+t.test('what a receiver has left is given to it before it learns that the body broke off', async t => {
+  const stub = await startStub((_request, response) => {
+    response.writeHead(200, { 'content-length': '100' })
+    response.write('one two three')
+    setImmediate(() => response.destroy())
+  })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  const words: string[] = []
+  const receiver = {
+    onHead: () => undefined,
+    onData(pieces: readonly Buffer[]) {
+      const [word = '', ...left] = Buffer.concat(pieces).toString().split(' ')
+      words.push(word)
+      return left.length === 0 ? undefined : Buffer.from(left.join(' '))
+    }
+  }
+  t.match(await rejection(runExchange(options(pool, stub.origin, { receiver }))), {
+    error: { code: 'provider_failure' }
+  })
+  t.same(words, ['one', 'two', 'three'])
+})
+
+t.test('an error over what was left ends the exchange', async t => {
+  const stub = await startStub((_request, response) => void response.end('one two'))
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  let calls = 0
+  const receiver = {
+    onHead: () => undefined,
+    onData() {
+      if (++calls === 2) throw new GatewayError('provider_protocol_error')
+      return Buffer.from('two')
+    }
+  }
+  t.match(await rejection(runExchange(options(pool, stub.origin, { receiver }))), { code: 'provider_protocol_error' })
+  t.equal(calls, 2)
 })

@@ -3,6 +3,7 @@
 import type { LargeResponses } from '../../../../worker/providers/http/large-responses.ts'
 
 export const readsInline: LargeResponses = {
-  isLargeResponse: () => false,
+  placeReading: () => 'here',
+  ownTurn: () => Promise.resolve(),
   readChat: () => Promise.reject(new Error('No answer is large.'))
 }

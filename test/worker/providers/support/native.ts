@@ -53,7 +53,8 @@ export interface TestPool {
   memory: MemoryLog
 }
 
-type PoolOptions = NativeKindOptions & Pick<Partial<ExecutorsOptions>, 'now' | 'random' | 'onTokenFetched'>
+type PoolOptions = NativeKindOptions &
+  Pick<Partial<ExecutorsOptions>, 'largeResponses' | 'now' | 'random' | 'onTokenFetched'>
 
 /** The executors of the native profile, destroyed with the test. */
 export function startPool(t: Test, env: Record<string, string>, options: PoolOptions = {}): TestPool {
