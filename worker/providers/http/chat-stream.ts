@@ -28,10 +28,12 @@ import { requireSuccess } from './response-head.ts'
 import { ResponseCollector } from './whole-response.ts'
 
 /**
- * One read of a fast connection is worked off in slices, and what is left after so long in another turn of the event loop: 64 KB of tool
- * calls take twenty times as long as 64 KB of text.
+ * A long read of the connection is worked off in slices when the first of them turns out to be expensive: 64 KB of tool calls take twenty
+ * times as long as 64 KB of text. What is left after the longest time has another turn of the event loop.
  */
-const SLICE_BYTES = 16 * 1024
+const LONG_READ_BYTES = 16 * 1024
+const SLICE_BYTES = 8 * 1024
+const CHEAP_SLICE_MS = 0.25
 const READING_MS_MAX = 5
 
 /** A JSON body instead of a stream is read this far for the error that it may hold. */
@@ -144,34 +146,45 @@ class StreamSession implements ExchangeReceiver {
 
   onData(pieces: readonly Buffer[]): Buffer | undefined {
     if (this.#stream === undefined) return this.#collector?.onData(pieces)
+    const { delivery } = this.#stream
+    if (delivery.isOver) return undefined
     // Providers send each event as a piece of its own, and decoding costs more per call than per event.
     const [first] = pieces
     const bytes = first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
-    if (bytes.length <= SLICE_BYTES) {
-      this.#read(this.#stream, bytes)
+    this.#receivedBytes += bytes.length
+    if (this.#receivedBytes > this.#bytesMax) throw protocolFailure('response_too_large')
+    try {
+      const left = this.#read(this.#stream, bytes)
+      this.#receivedBytes -= left?.length ?? 0
+      return left
+    } catch (thrown) {
+      delivery.fail(thrown)
       return undefined
     }
-    const startedMs = performance.now()
-    for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
-      if (start > 0 && performance.now() - startedMs > READING_MS_MAX) return bytes.subarray(start)
-      this.#read(this.#stream, bytes.subarray(start, start + SLICE_BYTES))
-    }
-    return undefined
   }
 
   onBrokenBody(): boolean {
     return this.#collector?.onBrokenBody() === true
   }
 
-  #read({ reader, delivery }: OpenStream, bytes: Buffer): void {
-    if (delivery.isOver) return
-    this.#receivedBytes += bytes.length
-    if (this.#receivedBytes > this.#bytesMax) throw protocolFailure('response_too_large')
-    try {
-      this.#deliver(delivery, reader instanceof PassingReader ? reader.push(bytes) : { events: reader.push(bytes) })
-    } catch (thrown) {
-      delivery.fail(thrown)
+  /** Reads and delivers; returns what is left for another turn. */
+  #read({ reader, delivery }: OpenStream, bytes: Buffer): Buffer | undefined {
+    if (bytes.length <= LONG_READ_BYTES) {
+      this.#deliver(delivery, pushTo(reader, bytes))
+      return undefined
     }
+    const startedMs = performance.now()
+    const first = pushTo(reader, bytes.subarray(0, SLICE_BYTES))
+    if (performance.now() - startedMs <= CHEAP_SLICE_MS) {
+      this.#deliver(delivery, joinReads(first, pushTo(reader, bytes.subarray(SLICE_BYTES))))
+      return undefined
+    }
+    this.#deliver(delivery, first)
+    for (let start = SLICE_BYTES; start < bytes.length && !delivery.isOver; start += SLICE_BYTES) {
+      if (performance.now() - startedMs > READING_MS_MAX) return bytes.subarray(start)
+      this.#deliver(delivery, pushTo(reader, bytes.subarray(start, start + SLICE_BYTES)))
+    }
+    return undefined
   }
 
   /** Delivers what was read. An error event in the stream is the last of the events. */
@@ -244,6 +257,16 @@ class StreamSession implements ExchangeReceiver {
 }
 
 const NOTHING_READ: Read = { events: [] }
+
+function pushTo(reader: StreamReader, bytes: Buffer): Read {
+  return reader instanceof PassingReader ? reader.push(bytes) : { events: reader.push(bytes) }
+}
+
+function joinReads(first: Read, second: Read): Read {
+  const events = first.events.concat(second.events)
+  if (first.frames === undefined || second.frames === undefined) return { events }
+  return { events, frames: Buffer.concat([first.frames, second.frames]) }
+}
 
 function endReader(reader: StreamReader): Read {
   return reader instanceof PassingReader ? reader.end() : { events: reader.end() }
