@@ -6,11 +6,11 @@ import { releaseMemory } from './bytes.ts'
 /** Up to here pieces are kept as they are: joining so few bytes costs next to nothing, and most bodies are one piece. */
 const LISTED_BYTES_MAX = 256 * 1024
 
-/** Each growth copies what has arrived and leaves the smaller memory behind, so there are few of them, and none of a large body. */
+/** Each growth copies what has arrived, so there are few of them, and none of a large body. */
 const GROWTH = 4
 const LARGE_BYTES_MIN = 1024 * 1024
-/** The system gives memory when it is written, so what a large body does not fill costs nothing. */
-const LARGE_GROWTH = 16
+/** As much as the largest body has. The system gives memory when it is written, so what a large body does not fill costs nothing. */
+const LARGE_GROWTH = 64
 
 /** Pieces of this size have memory of their own, which is given back once they are copied. */
 const RELEASED_BYTES_MIN = 16 * 1024
@@ -60,7 +60,10 @@ export class ByteCollector {
     const growth = needed > LARGE_BYTES_MIN ? LARGE_GROWTH : GROWTH
     const wanted = Math.max(growth * this.#length, LARGE_BYTES_MIN)
     const memory = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.#bytesMax), needed))
-    this.#memory?.copy(memory, 0, 0, this.#length)
+    if (this.#memory !== undefined) {
+      this.#memory.copy(memory, 0, 0, this.#length)
+      releaseMemory(this.#memory)
+    }
     let end = 0
     for (const piece of this.#pieces) {
       end += piece.copy(memory, end)
