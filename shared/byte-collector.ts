@@ -6,17 +6,24 @@ import { releaseMemory } from './bytes.ts'
 /** Up to here pieces are kept as they are: joining so few bytes costs next to nothing, and most bodies are one piece. */
 const LISTED_BYTES_MAX = 256 * 1024
 
-/** Each growth copies what has arrived, so there are few of them, and none of a large body. */
+/** Each growth copies what has arrived, so there are few of them. */
 const GROWTH = 4
 const LARGE_BYTES_MIN = 1024 * 1024
-/** As much as the largest body has. The system gives memory when it is written, so what a large body does not fill costs nothing. */
-const LARGE_GROWTH = 64
+/** The system gives memory when it is written, so what a large body does not fill costs nothing. */
+const LARGE_GROWTH = 16
 
 /** Pieces of this size have memory of their own, which is given back once they are copied. */
 const RELEASED_BYTES_MIN = 16 * 1024
 
+export interface CollectedSize {
+  /** The bound of such bodies. */
+  bytesMax: number
+  /** What the head of the message announced; a wrong one is harmless. */
+  announcedBytes?: number | undefined
+}
+
 export class ByteCollector {
-  readonly #bytesMax: number
+  readonly #size: CollectedSize
   #pieces: Buffer[] = []
   #length = 0
   /** Holds everything once the pieces are more than a list should have. */
@@ -24,9 +31,8 @@ export class ByteCollector {
   /** The piece that was copied last: what has read it from the connection may still hold it until the next one comes. */
   #copied: Buffer | undefined
 
-  /** @param bytesMax the size that the head of the message announced, else the bound of such bodies; a wrong one is harmless. */
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
+  constructor(size: CollectedSize) {
+    this.#size = size
   }
 
   get length(): number {
@@ -55,11 +61,8 @@ export class ByteCollector {
     this.#copied = piece
   }
 
-  /** Memory grows with what has arrived: a message that announces much and sends little gets little. */
   #grow(needed: number): void {
-    const growth = needed > LARGE_BYTES_MIN ? LARGE_GROWTH : GROWTH
-    const wanted = Math.max(growth * this.#length, LARGE_BYTES_MIN)
-    const memory = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.#bytesMax), needed))
+    const memory = Buffer.allocUnsafeSlow(Math.max(needed, this.#planMemory(needed)))
     if (this.#memory !== undefined) {
       this.#memory.copy(memory, 0, 0, this.#length)
       releaseMemory(this.#memory)
@@ -71,6 +74,14 @@ export class ByteCollector {
     }
     this.#pieces = []
     this.#memory = memory
+  }
+
+  /** A message that announces much and sends little gets little: what was announced counts from the first megabyte on. */
+  #planMemory(needed: number): number {
+    const { bytesMax, announcedBytes } = this.#size
+    if (needed <= LARGE_BYTES_MIN)
+      return Math.min(Math.max(GROWTH * this.#length, LARGE_BYTES_MIN), announcedBytes ?? bytesMax)
+    return announcedBytes ?? Math.min(LARGE_GROWTH * this.#length, bytesMax)
   }
 }
 

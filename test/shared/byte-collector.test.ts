@@ -9,7 +9,7 @@ t.test('bytes in pieces of any size are joined in their order', async () => {
     fc.property(sizes, announced, (lengths, size) => {
       const pieces = lengths.map((length, index) => Buffer.alloc(length, index + 1))
       const joined = Buffer.concat(pieces)
-      const collector = new ByteCollector(size)
+      const collector = new ByteCollector({ bytesMax: 10_000_000, announcedBytes: size })
       for (const piece of pieces) collector.add(piece)
       return collector.take().equals(joined) && collector.length === joined.length
     }),
@@ -18,7 +18,7 @@ t.test('bytes in pieces of any size are joined in their order', async () => {
 })
 
 t.test('a large body of the announced size is in memory of exactly that size', async t => {
-  const collector = new ByteCollector(3_000_000)
+  const collector = new ByteCollector({ bytesMax: 10_000_000, announcedBytes: 3_000_000 })
   for (let sent = 0; sent < 3_000_000; sent += 60_000) collector.add(Buffer.alloc(60_000, 1))
   const bytes = collector.take()
   t.equal(bytes.length, 3_000_000)
@@ -26,14 +26,28 @@ t.test('a large body of the announced size is in memory of exactly that size', a
 })
 
 t.test('an announced size takes no memory before the bytes are there', async t => {
-  const collector = new ByteCollector(1_000_000_000)
+  const collector = new ByteCollector({ bytesMax: 2_000_000_000, announcedBytes: 1_000_000_000 })
   collector.add(Buffer.alloc(300_000))
   t.ok(collector.take().buffer.byteLength < 3_000_000)
 })
 
+t.test(
+  'a body beyond a megabyte has all of its memory at once, and one without a size sixteen times as much as has arrived',
+  async t => {
+    for (const [announcedBytes, memoryBytes] of [
+      [40_000_000, 40_000_000],
+      [undefined, 16_777_216]
+    ]) {
+      const collector = new ByteCollector({ bytesMax: 60_000_000, announcedBytes })
+      for (let sent = 0; sent < 1_200_000; sent += 65_536) collector.add(Buffer.alloc(65_536))
+      t.equal(collector.take().buffer.byteLength, memoryBytes)
+    }
+  }
+)
+
 t.test('a single piece is not copied', async t => {
   const piece = Buffer.from('body')
-  const collector = new ByteCollector(10)
+  const collector = new ByteCollector({ bytesMax: 10 })
   collector.add(piece)
   t.equal(collector.take(), piece)
 })
@@ -45,7 +59,7 @@ t.test(
     const parts = [shared.subarray(0, 100_000), shared.subarray(100_000)]
     const own = Array.from({ length: 10 }, (_, index) => Buffer.from(new ArrayBuffer(65_536)).fill(index))
     const joined = Buffer.concat([...own, ...parts, Buffer.alloc(20_000)])
-    const collector = new ByteCollector(1_000_000)
+    const collector = new ByteCollector({ bytesMax: 1_000_000 })
     const last = Buffer.from(new ArrayBuffer(20_000))
     for (const piece of [...own, ...parts, last]) collector.add(piece)
     t.ok(collector.take().equals(joined))

@@ -160,7 +160,7 @@ function createCollector(
   announced: number | undefined,
   finish: (error: GatewayError) => void
 ) {
-  const collected = new ByteCollector(announced ?? limitBytes)
+  const collected = new ByteCollector({ bytesMax: limitBytes, announcedBytes: announced })
   let totalBytes = 0
   return {
     add(chunk: Buffer): void {

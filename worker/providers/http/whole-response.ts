@@ -53,7 +53,10 @@ export class ResponseCollector implements ExchangeReceiver {
     this.#control = control
     const announced = Number(readHeader(head.headers, 'content-length'))
     if (head.status === 200 && announced > this.#bytesMax) throw protocolFailure('response_too_large')
-    this.#collected = new ByteCollector(announced > 0 ? announced : this.#bytesMax)
+    this.#collected = new ByteCollector({
+      bytesMax: this.#bytesMax,
+      announcedBytes: announced > 0 ? announced : undefined
+    })
   }
 
   onData(pieces: readonly Buffer[]): undefined {
