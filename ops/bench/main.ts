@@ -156,5 +156,5 @@ const isGood =
         ...pairs
       })
 await observation?.close()
-// Said here: when nothing is left to do, a library that `stores.ts` imports ends the process with 0.
+// Ended here, because a library that `stores.ts` imports ends a process that has nothing left to do with 0.
 process.exit(isGood ? 0 : 1)

@@ -61,7 +61,7 @@ export interface TargetOptions {
   isPinned?: boolean
 }
 
-/** What waits for small requests must not wait for the processor time that large ones cost their upstream. */
+/** Small requests must not wait for the processor time that large ones cost their upstream. */
 const LARGE_UPSTREAM_NICENESS = 10
 
 /** Starts the upstream, and then relay and products, each once. */

@@ -237,8 +237,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   resume(): void {
     if (this.#isSettled || !this.#isPaused) return
     this.#isPaused = false
-    this.#enter('reading the response', this.#options.timeouts.idleMs)
-    if (!this.#isHeld) this.#controller?.resume()
+    if (!this.#isHeld) this.#readOn()
   }
 
   cancel(): void {
@@ -263,9 +262,13 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     }
   }
 
-  /** Keeps pieces back that are too much for this turn. Others arrive while the connection is paused only when it closes. */
+  /**
+   * Keeps pieces back that are too much for this turn; the wait does not count as silence of the provider. Others arrive while the connection
+   * is paused only when it closes.
+   */
   #holdPieces(): void {
     this.#isHeld = true
+    this.#stopTimer()
     if (!this.#isEnded) this.#controller?.pause()
     void budget.wait().then(() => {
       this.#isHeld = false
@@ -273,8 +276,13 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       if (this.#isSettled) return
       if (this.#pieces.length > 0) this.#holdPieces()
       else if (this.#isEnded) this.#end()
-      else if (!this.#isPaused) this.#controller?.resume()
+      else if (!this.#isPaused) this.#readOn()
     })
+  }
+
+  #readOn(): void {
+    this.#enter('reading the response', this.#options.timeouts.idleMs)
+    this.#controller?.resume()
   }
 
   #end(): void {
@@ -319,7 +327,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       if (this.#pieces.length > 0) this.#holdPieces()
       else if (this.#isEnded) this.#end()
     }
-    if (!this.#isSettled && !this.#isPaused) this.#enter('reading the response', this.#options.timeouts.idleMs)
+    if (this.#isSettled || this.#isPaused || this.#isHeld) return
+    this.#enter('reading the response', this.#options.timeouts.idleMs)
   }
 
   #enter(phase: Phase, limitMs: number): void {

@@ -7,6 +7,7 @@ import {
   type ExchangeControl,
   type ExchangeObservation,
   type ExchangeOptions,
+  type ExchangeReceiver,
   type ExchangeRequest,
   runExchange
 } from '../../../../worker/providers/http/exchange.ts'
@@ -450,67 +451,72 @@ t.test('the pieces that one read of the connection brings are received together'
   t.same(received, [pieces])
 })
 
-t.test(
-  'what a receiver leaves is given to it in other turns of the event loop, also when the response has ended',
-  async t => {
-    const stub = await startStub((_request, response) => void response.end('one two three'))
-    const pool = new Pool(stub.origin)
-    t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
-    let turn = 0
-    const words: Array<[word: string, turn: number]> = []
-    const receiver = {
-      onHead: () => undefined,
-      onData(pieces: readonly Buffer[]) {
-        setImmediate(() => turn++)
-        const [word = '', ...left] = Buffer.concat(pieces).toString().split(' ')
-        words.push([word, turn])
-        return left.length === 0 ? undefined : Buffer.from(left.join(' '))
-      }
-    }
-    t.equal(await runExchange(options(pool, stub.origin, { receiver })), 'ended')
-    t.same(
-      words.map(([word]) => word),
-      ['one', 'two', 'three']
-    )
-    t.equal(new Set(words.map(([, at]) => at)).size, words.length, 'each in a turn of its own')
-  }
-)
-
-t.test('what a receiver has left is given to it before it learns that the body broke off', async t => {
-  const stub = await startStub((_request, response) => {
-    response.writeHead(200, { 'content-length': '100' })
-    response.write('one two three')
-    setImmediate(() => response.destroy())
-  })
-  const pool = new Pool(stub.origin)
-  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
-  const words: string[] = []
-  const receiver = {
+/** Takes one word each time and leaves the others. */
+function takeWords(onWord: (word: string) => void): ExchangeReceiver {
+  return {
     onHead: () => undefined,
-    onData(pieces: readonly Buffer[]) {
+    onData(pieces) {
       const [word = '', ...left] = Buffer.concat(pieces).toString().split(' ')
-      words.push(word)
+      onWord(word)
       return left.length === 0 ? undefined : Buffer.from(left.join(' '))
     }
   }
-  t.match(await rejection(runExchange(options(pool, stub.origin, { receiver }))), {
-    error: { code: 'provider_failure' }
+}
+
+/** A server that responds with three words, and a pool to it; both end with the test. */
+async function startWordServer(t: Test, isBroken = false): Promise<{ pool: Pool; origin: string }> {
+  const stub = await startStub((_request, response) => {
+    if (isBroken) response.writeHead(200, { 'content-length': '100' })
+    response.write('one two three')
+    if (isBroken) setImmediate(() => response.destroy())
+    else response.end()
   })
+  const pool = new Pool(stub.origin)
+  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
+  return { pool, origin: stub.origin }
+}
+
+t.test('what a receiver leaves is given to it in other turns, also when the response has ended', async t => {
+  const { pool, origin } = await startWordServer(t)
+  let turn = 0
+  const words: string[] = []
+  const turns = new Set<number>()
+  const receiver = takeWords(word => {
+    words.push(word)
+    turns.add(turn)
+    setImmediate(() => turn++)
+  })
+  t.equal(await runExchange(options(pool, origin, { receiver })), 'ended')
+  t.same(words, ['one', 'two', 'three'])
+  t.equal(turns.size, words.length)
+})
+
+t.test('the time in which a receiver works off what it left does not count against the idle limit', async t => {
+  const { pool, origin } = await startWordServer(t)
+  const words: string[] = []
+  const receiver = takeWords(word => {
+    words.push(word)
+    for (const untilMs = performance.now() + 60; performance.now() < untilMs; );
+  })
+  t.equal(await runExchange(options(pool, origin, { receiver, timeouts: { ...patient, idleMs: 50 } })), 'ended')
+  t.same(words, ['one', 'two', 'three'])
+})
+
+t.test('what a receiver has left is given to it before it learns that the body broke off', async t => {
+  const { pool, origin } = await startWordServer(t, true)
+  const words: string[] = []
+  const receiver = takeWords(word => words.push(word))
+  t.match(await rejection(runExchange(options(pool, origin, { receiver }))), { error: { code: 'provider_failure' } })
   t.same(words, ['one', 'two', 'three'])
 })
 
 t.test('an error over what was left ends the exchange', async t => {
-  const stub = await startStub((_request, response) => void response.end('one two'))
-  const pool = new Pool(stub.origin)
-  t.teardown(() => Promise.all([pool.destroy(), stub.close()]))
-  let calls = 0
-  const receiver = {
-    onHead: () => undefined,
-    onData() {
-      if (++calls === 2) throw new GatewayError('provider_protocol_error')
-      return Buffer.from('two')
-    }
-  }
-  t.match(await rejection(runExchange(options(pool, stub.origin, { receiver }))), { code: 'provider_protocol_error' })
-  t.equal(calls, 2)
+  const { pool, origin } = await startWordServer(t)
+  const words: string[] = []
+  const receiver = takeWords(word => {
+    words.push(word)
+    if (word === 'two') throw new GatewayError('provider_protocol_error')
+  })
+  t.match(await rejection(runExchange(options(pool, origin, { receiver }))), { code: 'provider_protocol_error' })
+  t.same(words, ['one', 'two'])
 })
