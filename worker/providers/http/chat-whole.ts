@@ -16,6 +16,7 @@ import {
   uploadAttachments
 } from './chat-call.ts'
 import { reportCallFailure } from './failure-report.ts'
+import type { EventCompleter } from './hooks.ts'
 import { cutAtStop } from './large-responses.ts'
 import type { BufferedResponse } from './whole-response.ts'
 
@@ -47,7 +48,13 @@ export async function completeChat(
   }
   const completer = dependencies.hooks.eventCompleter
   const isIncomplete = completer?.isNeeded(events, context) === true
-  sink.push(isIncomplete ? await completer.complete(events, context) : events)
+  sink.push(isIncomplete ? await completeAll(completer, events, context) : events)
+}
+
+async function completeAll(completer: EventCompleter, events: readonly NormalizedEvent[], context: CallContext) {
+  const completed: NormalizedEvent[] = []
+  for await (const group of completer.complete(events, context)) for (const event of group) completed.push(event)
+  return completed
 }
 
 function withoutByteOrderMark(response: BufferedResponse): BufferedResponse {

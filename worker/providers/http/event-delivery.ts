@@ -29,7 +29,7 @@ export interface EventDeliveryOptions {
 /** What the client has seen: nothing, events, or all that it will ever see. A state only gives way to a later one. */
 type Seen = 'nothing' | 'events' | 'end'
 
-/** A wait for room in the sink or for the completion of events. It resolves with the events that go out next. */
+/** A wait for room in the sink or for the next completed events. It resolves with the events that go out next. */
 type Wait = Promise<readonly NormalizedEvent[]>
 
 export class EventDelivery {
@@ -37,6 +37,8 @@ export class EventDelivery {
   #seen: Seen = 'nothing'
   /** Set while something is waited for. */
   #hold: Promise<void> | undefined
+  /** Events of one read that are being completed. */
+  #completing: AsyncIterator<readonly NormalizedEvent[]> | undefined
   /** Events that arrived during the hold. The exchange is paused then, so they are those of a few reads. */
   readonly #queue: NormalizedEvent[] = []
   /** Frames of a passed stream that have not been sent, for the same reason, or because there was no event yet. */
@@ -98,7 +100,22 @@ export class EventDelivery {
     const { filter, completer, context } = this.#options
     const passed = filter === undefined ? events : filter.push(events)
     if (filter?.match !== undefined && this.#tailTimer === undefined) this.#startTail()
-    return completer?.isNeeded(passed, context) === true ? completer.complete(passed, context) : this.#push(passed)
+    if (completer?.isNeeded(passed, context) !== true) return this.#push(passed)
+    this.#completing = completer.complete(passed, context)[Symbol.asyncIterator]()
+    return this.#nextCompleted(this.#completing)
+  }
+
+  async #nextCompleted(completing: AsyncIterator<readonly NormalizedEvent[]>): Wait {
+    const { done, value } = await completing.next()
+    if (done !== true) return value
+    this.#completing = undefined
+    return []
+  }
+
+  /** Goes on with the events that are being completed, then with those that arrived during the hold. */
+  #deliverNext(): Wait | undefined {
+    if (this.#seen === 'end') return undefined
+    return this.#completing === undefined ? this.#deliver(this.#queue.splice(0)) : this.#nextCompleted(this.#completing)
   }
 
   #push(events: readonly NormalizedEvent[]): Wait | undefined {
@@ -137,7 +154,7 @@ export class EventDelivery {
     try {
       let next: Wait | undefined = wait
       while (next !== undefined) {
-        next = this.#push(await raceAbort(next, signal)) ?? this.#deliver(this.#queue.splice(0))
+        next = this.#push(await raceAbort(next, signal)) ?? this.#deliverNext()
       }
     } catch (thrown) {
       if (signal.aborted) this.abort(thrown)

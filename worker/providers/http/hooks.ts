@@ -8,8 +8,11 @@ import type { CallFailure } from './call-failure.ts'
 export interface EventCompleter {
   /** Whether any of these events is incomplete for this request. */
   isNeeded(events: readonly NormalizedEvent[], context: CallContext): boolean
-  /** Resolves with the same events, completed. Rejects when the request is aborted or what is added exceeds its bound. */
-  complete(events: readonly NormalizedEvent[], context: CallContext): Promise<NormalizedEvent[]>
+  /**
+   * Yields the same events in their order, each group as soon as it is complete. Throws when the request is aborted or what is added
+   * exceeds its bound.
+   */
+  complete(events: readonly NormalizedEvent[], context: CallContext): AsyncIterable<readonly NormalizedEvent[]>
 }
 
 /** Replaces the body of a chat that a provider refuses because of an option that not every provider of the kind supports. */

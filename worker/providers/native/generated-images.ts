@@ -14,7 +14,10 @@ import type { EventCompleter } from '../http/hooks.ts'
 import type { CallContext } from '../types.ts'
 import type { FileCalls } from './files.ts'
 
-/** Images that are fetched at the same time for one response; the memory of each is bounded by `IMAGE_BYTES_MAX`. */
+/**
+ * Images of one response that are fetched at the same time or wait for one before them; the memory of each is bounded by
+ * `IMAGE_BYTES_MAX`.
+ */
 const DOWNLOADS_MAX = 4
 
 /**
@@ -54,24 +57,31 @@ export function createImageCompleter(dependencies: { download: FileCalls['downlo
 
   return {
     isNeeded: (events, context) => context.wantsFileBytes === true && events.some(isIncomplete),
-    async complete(events, context) {
-      const completed = [...events]
-      const missing = completed.flatMap((event, index) => (isIncomplete(event) ? [{ event, index }] : [])).values()
-      let isFailed = false
-      // The downloads take their files from one iterator.
-      async function downloadNext(): Promise<void> {
-        for (const { event, index } of missing) {
-          if (isFailed) return
-          completed[index] = { ...event, file: await completeFile(event.file, context) }
+    // A group ends with each image, so that the client has it before the next one is there.
+    async *complete(events, context) {
+      const missing = events.filter(isIncomplete).values()
+      const downloads: Promise<GeneratedFile>[] = []
+      function startNext(): void {
+        const next = missing.next().value
+        if (next === undefined) return
+        const download = completeFile(next.file, context)
+        // A failure counts when its turn comes, and not at all after an earlier one.
+        download.catch(() => undefined)
+        downloads.push(download)
+      }
+      for (let count = 0; count < DOWNLOADS_MAX; count++) startNext()
+      let group: NormalizedEvent[] = []
+      for (const event of events) {
+        if (!isIncomplete(event)) {
+          group.push(event)
+          continue
         }
+        group.push({ ...event, file: (await downloads.shift()) ?? event.file })
+        yield group
+        group = []
+        startNext()
       }
-      try {
-        await Promise.all(Array.from({ length: DOWNLOADS_MAX }, downloadNext))
-      } catch (thrown) {
-        isFailed = true
-        throw thrown
-      }
-      return completed
+      if (group.length > 0) yield group
     }
   }
 }

@@ -585,3 +585,75 @@ t.test('an image in a stream arrives with its bytes and in its place', async t =
     plain.events().map(event => event.type)
   )
 })
+
+t.test('each image goes out as soon as it is fetched, and no more are fetched than the client takes', async t => {
+  const IMAGES = 9
+  /** Downloads at once, and the images that went out, each of which may have started another. */
+  const AHEAD_MAX = 4
+  const downloads = Array.from({ length: IMAGES }, () => Promise.withResolvers<void>())
+  const files = downloads.map((_, index) => ({ files: [{ id: `${index}`, mime: 'image/png' }] }))
+  const content = [{ text: 'before' }, ...files, { text: 'after' }]
+  const stub = await startStub(async (request, response) => {
+    const fileId = /\/files\/(\d+)\/content$/.exec(request.url)?.[1]
+    if (fileId === undefined) {
+      openStream(response)
+      const head = { model: 'm:1', created_at: 1 }
+      const delta = { ...head, messages: [{ role: 'assistant', content }] }
+      response.write(`event: response.message.delta\ndata: ${JSON.stringify(delta)}\n\n`)
+      response.end(`event: response.message.done\ndata: ${JSON.stringify({ ...head, finish_reason: 'stop' })}\n\n`)
+      return
+    }
+    await downloads[Number(fileId)]?.promise
+    response.writeHead(200, { 'content-type': 'image/png' })
+    response.end(`image ${fileId}`)
+  })
+  t.teardown(() => stub.close())
+  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
+  const sink = createSink()
+  const filesOf = (): string[] =>
+    sink.events().flatMap(event => {
+      if (event.type !== 'file') return []
+      return [Buffer.from(event.file.base64 ?? '', 'base64').toString()]
+    })
+  let isSlow = false
+  const drained = Promise.withResolvers<void>()
+  const seen = Array.from({ length: IMAGES }, () => Promise.withResolvers<void>())
+  const slowSink: ResponseSink = {
+    ...sink,
+    push(events) {
+      sink.push(events)
+      for (let count = 0; count < filesOf().length; count++) seen[count]?.resolve()
+      return !isSlow
+    },
+    whenDrained: () => drained.promise
+  }
+  const streaming = executor.stream(
+    chatCall('hi', { apiMode: 'v2', isStream: true }),
+    contextOf({ wantsFileBytes: true }),
+    slowSink
+  )
+
+  await stub.arrived(1 + AHEAD_MAX)
+  downloads[0]?.resolve()
+  await seen[0]?.promise
+  t.same(filesOf(), ['image 0'])
+
+  // The second image finds a slow client: all other downloads may end, and nothing is started for it.
+  isSlow = true
+  for (const download of downloads) download.resolve()
+  await seen[1]?.promise
+  // What one more image would start is here when another request with the same way has been answered.
+  await fetch(`${stub.origin}/files/8/content`)
+  t.ok(stub.requests.filter(({ url }) => url.endsWith('/content')).length <= 1 + AHEAD_MAX + 1)
+  t.same(filesOf(), ['image 0', 'image 1'])
+
+  isSlow = false
+  drained.resolve()
+  await streaming
+  t.same(
+    filesOf(),
+    Array.from({ length: IMAGES }, (_, index) => `image ${index}`)
+  )
+  t.equal(sink.text(), 'beforeafter')
+  t.equal(sink.events().at(-1)?.type, 'finish')
+})

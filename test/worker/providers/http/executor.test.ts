@@ -231,7 +231,9 @@ t.test('the hooks upload attachments and complete the events, whole and streamed
         eventCompleter: {
           isNeeded: (events, context) =>
             context.wantsFileBytes === true && events.some(event => event.type === 'text-delta'),
-          complete: async events => events.map(shout)
+          async *complete(events) {
+            for (const event of events) yield [shout(event)]
+          }
         }
       }
     }
