@@ -53,6 +53,14 @@ export class ByteCollector {
     return first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces, this.#length)
   }
 
+  /** Gives the memory of what was collected back; nobody may use what `take` returned afterwards. */
+  release(): void {
+    if (this.#memory !== undefined) releaseMemory(this.#memory)
+    this.#memory = undefined
+    this.#pieces = []
+    this.#length = 0
+  }
+
   #copy(piece: Buffer): void {
     const needed = this.#length + piece.length
     if (this.#memory === undefined || this.#memory.length < needed) this.#grow(needed)

@@ -71,3 +71,14 @@ t.test(
     t.equal(last.length, 20_000)
   }
 )
+
+t.test('what was collected gives its memory back, and collecting may begin again', async t => {
+  const collector = new ByteCollector({ bytesMax: 1_000_000 })
+  for (let count = 0; count < 10; count++) collector.add(Buffer.alloc(65_536))
+  const { buffer } = collector.take()
+  collector.release()
+  t.equal(buffer.byteLength, 0)
+  t.equal(collector.length, 0)
+  collector.add(Buffer.from('next'))
+  t.equal(collector.take().toString(), 'next')
+})

@@ -90,6 +90,44 @@ t.test('the bound applies to each frame, not to all frames together', async t =>
   t.equal(read('data: 0123456789\n\n'.repeat(100), 100).length, 100)
 })
 
+t.test('a long line that arrives in many reads is read as a short one', async t => {
+  const value = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).map(text => text.replaceAll(/[\r\n]/g, ''))
+  fc.assert(
+    fc.property(
+      value,
+      fc.integer({ min: 1000, max: 20_000 }),
+      fc.integer({ min: 1, max: 50_000 }),
+      (unit, times, size) => {
+        const long = unit.repeat(times)
+        const bytes = Buffer.from(`data: ${long}\nevent: e\r\n\r\ndata: ${long}`)
+        const pieces: Buffer[] = []
+        for (let start = 0; start < bytes.length; start += size) pieces.push(bytes.subarray(start, start + size))
+        const events = parse(pieces)
+        t.equal(events.length, 2)
+        t.ok(events[0]?.[0] === long && events[0][1] === 'e', 'the first event')
+        t.ok(events[1]?.[0] === long && events[1][1] === '', 'the event that the end of the stream ends')
+      }
+    ),
+    { numRuns: 60 }
+  )
+})
+
+t.test('a long line beyond the bound is refused, measured in UTF-16 units', async t => {
+  const bound = 100_000
+  for (const unit of ['x', 'я', '𝄞']) {
+    const fitting = unit.repeat(Math.floor((bound - 'data: '.length) / unit.length))
+    const events: string[] = []
+    const parser = createSseParser({ onEvent: data => events.push(data), frameCharactersMax: bound })
+    const pushAll = (text: string): void => {
+      const bytes = Buffer.from(text)
+      for (let start = 0; start < bytes.length; start += 20_001) parser.push(bytes.subarray(start, start + 20_001))
+    }
+    pushAll(`data: ${fitting}\n\n`)
+    t.ok(events[0] === fitting, 'a line at the bound')
+    t.throws(() => pushAll(`data: ${fitting}${unit.repeat(100)}`), { code: 'provider_protocol_error' })
+  }
+})
+
 t.test('the events are the same wherever the bytes are cut (A12, A13)', async t => {
   const line = fc.oneof(
     fc.constantFrom('data: a', 'data:', 'data', 'event: e', ': c', '', 'id: 1'),
