@@ -20,7 +20,7 @@
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type ComparedTargets, compareBuilds } from './builds.ts'
+import { type ComparedTargets, compareBuilds, type StartOrder } from './builds.ts'
 import { findTarget, judgeGoals, planBridgeGoals, planGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
@@ -83,8 +83,18 @@ function select<One extends Omit<Scenario, 'familyRatioMax'>>(all: One[]): One[]
   }))
 }
 
-/** The two products that are compared with each other; undefined for the goals against a relay. */
-function planComparison() {
+/** Two products that are compared with each other. */
+interface Comparison {
+  /** What they are called in the report, and in `products` and `variables`. */
+  names: { old: string; new: string }
+  /** The checkout of each, the old one first. */
+  products: Record<string, string>
+  variables: Record<string, Record<string, string>>
+  ratioMax: number
+}
+
+/** The comparison that the flags ask for; undefined for the goals against a relay. */
+function planComparison(): Comparison | undefined {
   if (observation !== undefined) {
     const products = { off: root, on: root }
     const variables = { on: observation.variables }
@@ -114,10 +124,11 @@ async function endTargets(): Promise<void> {
   await (await starting)?.close()
 }
 
-async function start(): Promise<Targets> {
+/** Products start in the order of their names in `products`. */
+async function start(products: Record<string, string>): Promise<Targets> {
   const isFirst = starting === undefined
   starting = startTargets({
-    products: comparison?.products ?? { product: root },
+    products,
     variables: comparison?.variables ?? {},
     hasRelay: !isComparison,
     ...(isComparison ? {} : { bridgeShapes: bridgeScenarios.map(({ shape }) => shape) })
@@ -135,14 +146,15 @@ function printConditions({ placement }: Targets): void {
   console.log()
 }
 
-async function startBuilds(names: { old: string; new: string }): Promise<ComparedTargets> {
-  const { all, close } = await start()
+async function startBuilds({ names, products }: Comparison, { isNewFirst }: StartOrder): Promise<ComparedTargets> {
+  const entries = Object.entries(products)
+  const { all, close } = await start(Object.fromEntries(isNewFirst ? entries.toReversed() : entries))
   return { old: findTarget(all, names.old), new: findTarget(all, names.new), close }
 }
 
 function judgeAgainstRelay(): Promise<boolean> {
   const measurements = [...planGoals(measured), ...planBridgeGoals(select(bridgeScenarios))]
-  return judgeGoals(measurements, { starts, rounds, start })
+  return judgeGoals(measurements, { starts, rounds, start: () => start({ product: root }) })
 }
 
 const isGood =
@@ -151,7 +163,7 @@ const isGood =
     : await compareBuilds({
         ...comparison,
         scenarios: measured,
-        start: () => startBuilds(comparison.names),
+        start: order => startBuilds(comparison, order),
         rounds,
         ...pairs
       })
