@@ -53,7 +53,7 @@ export class ByteCollector {
     return first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces, this.#length)
   }
 
-  /** Gives the memory of what was collected back; nobody may use what `take` returned afterwards. */
+  /** Gives the memory back. What `take` returned must not be used afterwards; collecting may begin again. */
   release(): void {
     if (this.#memory !== undefined) releaseMemory(this.#memory)
     this.#memory = undefined

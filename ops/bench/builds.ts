@@ -17,6 +17,7 @@ export interface ComparedTargets {
 }
 
 export interface StartOrder {
+  /** Whether the new product starts, and is warmed up, before the old one. */
   isNewFirst: boolean
 }
 
@@ -50,7 +51,7 @@ export async function compareBuilds(options: ComparisonOptions): Promise<boolean
   for (let pair = 0; pair < pairsMax; pair++) {
     const noisy = pair < pairsMin ? figures : figures.filter(isNoisy)
     if (noisy.length === 0) break
-    // Of two programs the one that started first cost some 4 % more, whichever it was, so they take turns.
+    // The product that starts first costs some 4 % more, the old one as well as the new one, so they take turns.
     const isNewFirst = pair % 2 === 1
     const targets = await start({ isNewFirst })
     try {

@@ -38,11 +38,12 @@ const STREAMING = { stream: true }
 
 /**
  * From this size on the beginning of a line is kept outside the heap: with eight streams of long lines each collection of the young
- * generation copied them again, which took 9 ms and up to 32.
+ * generation copied them again, which took 9 ms on average and 32 at most.
  */
 const HEAP_CHARACTERS_MAX = 32 * 1024
 const BYTES_PER_CHARACTER_MAX = 3
 
+/** Creates the parser of one stream. A stream that has ended needs a new one. */
 export function createSseParser(options: SseParserOptions): SseParser {
   const { onEvent, onOtherLine, frameCharactersMax = SSE_FRAME_CHARACTERS_MAX } = options
   // Faster than StringDecoder on text beyond ASCII; it also drops a byte order mark.
@@ -72,6 +73,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
     if (data.length > frameCharactersMax) throw tooLarge()
   }
 
+  /** Keeps the text of a line whose end has not arrived. Raises `provider_protocol_error` when the frame grows beyond the bound. */
   function addPartialLine(text: string): void {
     partialLine += text
     if (longLineCharacters + partialLine.length + data.length > frameCharactersMax) {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import type { ResponseSink, UpstreamCallReport } from '../../../../worker/providers/types.ts'
@@ -586,29 +586,37 @@ t.test('an image in a stream arrives with its bytes and in its place', async t =
   )
 })
 
+/** An executor for an upstream that streams this many generated images between two texts, and gives the bytes of each as the handler does. */
+async function startImages(
+  t: Test,
+  count: number,
+  download: (fileId: number, response: ServerResponse) => void | Promise<void>
+) {
+  const files = Array.from({ length: count }, (_, index) => ({ files: [{ id: `${index}`, mime: 'image/png' }] }))
+  const content = [{ text: 'before' }, ...files, { text: 'after' }]
+  const stub = await startStub((request, response) => {
+    const fileId = /\/files\/(\d+)\/content$/.exec(request.url)?.[1]
+    if (fileId !== undefined) return download(Number(fileId), response)
+    openStream(response)
+    const head = { model: 'm:1', created_at: 1 }
+    const delta = { ...head, messages: [{ role: 'assistant', content }] }
+    response.write(`event: response.message.delta\ndata: ${JSON.stringify(delta)}\n\n`)
+    response.end(`event: response.message.done\ndata: ${JSON.stringify({ ...head, finish_reason: 'stop' })}\n\n`)
+  })
+  t.teardown(() => stub.close())
+  return { stub, executor: startPool(t, { UPSTREAM_BASE_URL: stub.origin }).executor }
+}
+
 t.test('each image goes out as soon as it is fetched, and no more are fetched than the client takes', async t => {
   const IMAGES = 9
   /** Downloads at once, and the images that went out, each of which may have started another. */
   const AHEAD_MAX = 4
   const downloads = Array.from({ length: IMAGES }, () => Promise.withResolvers<void>())
-  const files = downloads.map((_, index) => ({ files: [{ id: `${index}`, mime: 'image/png' }] }))
-  const content = [{ text: 'before' }, ...files, { text: 'after' }]
-  const stub = await startStub(async (request, response) => {
-    const fileId = /\/files\/(\d+)\/content$/.exec(request.url)?.[1]
-    if (fileId === undefined) {
-      openStream(response)
-      const head = { model: 'm:1', created_at: 1 }
-      const delta = { ...head, messages: [{ role: 'assistant', content }] }
-      response.write(`event: response.message.delta\ndata: ${JSON.stringify(delta)}\n\n`)
-      response.end(`event: response.message.done\ndata: ${JSON.stringify({ ...head, finish_reason: 'stop' })}\n\n`)
-      return
-    }
-    await downloads[Number(fileId)]?.promise
+  const { stub, executor } = await startImages(t, IMAGES, async (fileId, response) => {
+    await downloads[fileId]?.promise
     response.writeHead(200, { 'content-type': 'image/png' })
     response.end(`image ${fileId}`)
   })
-  t.teardown(() => stub.close())
-  const { executor } = startPool(t, { UPSTREAM_BASE_URL: stub.origin })
   const sink = createSink()
   const filesOf = (): string[] =>
     sink.events().flatMap(event => {
@@ -638,11 +646,11 @@ t.test('each image goes out as soon as it is fetched, and no more are fetched th
   await seen[0]?.promise
   t.same(filesOf(), ['image 0'])
 
-  // The second image finds a slow client: all other downloads may end, and nothing is started for it.
+  // The client is slow from the second image on: all running downloads may end, but no other one starts.
   isSlow = true
   for (const download of downloads) download.resolve()
   await seen[1]?.promise
-  // What one more image would start is here when another request with the same way has been answered.
+  // A download that was started too early would have reached the upstream before this request.
   await fetch(`${stub.origin}/files/8/content`)
   t.ok(stub.requests.filter(({ url }) => url.endsWith('/content')).length <= 1 + AHEAD_MAX + 1)
   t.same(filesOf(), ['image 0', 'image 1'])
@@ -656,4 +664,42 @@ t.test('each image goes out as soon as it is fetched, and no more are fetched th
   )
   t.equal(sink.text(), 'beforeafter')
   t.equal(sink.events().at(-1)?.type, 'finish')
+})
+
+t.test('images beyond the bound end a stream whose first images have gone out', async t => {
+  const bytes = Buffer.alloc(6 * 1024 * 1024)
+  const sent = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
+  const { executor } = await startImages(t, 5, async (fileId, response) => {
+    await sent[fileId - 1]?.promise
+    response.end(bytes)
+  })
+  const sink = createSink()
+  const countFiles = (): number => sink.events().filter(({ type }) => type === 'file').length
+  const call = chatCall('hi', { apiMode: 'v2', isStream: true })
+  const failed = executor.stream(call, contextOf({ wantsFileBytes: true }), {
+    ...sink,
+    push(events) {
+      sink.push(events)
+      sent[countFiles() - 1]?.resolve()
+      return true
+    }
+  })
+  t.match(await rejection(failed), { code: 'provider_protocol_error' })
+  t.equal(countFiles(), 2)
+  t.notOk(sink.events().some(({ type }) => type === 'finish'))
+  // Lets the downloads that wait end before the upstream closes.
+  for (const { resolve } of sent) resolve()
+})
+
+t.test('no image is fetched for a client that has disconnected', async t => {
+  const { stub, executor } = await startImages(t, 9, () => undefined)
+  const abort = new AbortController()
+  const context = contextOf({ wantsFileBytes: true, signal: abort.signal })
+  const streaming = rejection(executor.stream(chatCall('hi', { apiMode: 'v2', isStream: true }), context, createSink()))
+  await stub.arrived(5)
+  const aborted = stub.nextAbort()
+  abort.abort(new GatewayError('client_disconnected'))
+  t.match(await streaming, { code: 'client_disconnected' })
+  await aborted
+  t.equal(stub.requests.length, 5)
 })
