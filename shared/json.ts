@@ -38,10 +38,15 @@ export function compareCodePoints(left: string, right: string): number {
 /** Halves of surrogate pairs as JSON writes them, behind an even number of backslashes. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g
 
-/** The bytes of a JSON body. A text that is no valid Unicode is repaired in the way of `fetch`: half a pair becomes U+FFFD. */
+/** The bytes of a JSON body. */
 export function writeJsonBody(body: object): Buffer {
-  const text = JSON.stringify(body)
-  return Buffer.from(text.includes('\\ud') ? text.replace(LONE_SURROGATES, '$1\ufffd') : text)
+  return Buffer.from(writeJsonText(body))
+}
+
+/** The JSON of a body. A text that is no valid Unicode is repaired in the way of `fetch`: half a pair becomes U+FFFD. */
+export function writeJsonText(body: object): string {
+  const json = JSON.stringify(body)
+  return json.includes('\\ud') ? json.replace(LONE_SURROGATES, '$1\ufffd') : json
 }
 
 function isList(value: JsonValue): value is readonly JsonValue[] {

@@ -1,7 +1,6 @@
 // Translates a chat in one pure step each way: a client's body into a provider's body, and a large response of the provider into the
 // client's body.
 
-import { writeJsonBody } from '../../shared/json.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import { readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { assertBounded, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
@@ -9,8 +8,9 @@ import type { ReadContext } from '../protocols/face.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import type { DescriptionOptions } from './call-description.ts'
-import { readJsonObject } from './json-body.ts'
+import { readBodyWithTexts } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
+import { writeBody } from './received-texts.ts'
 import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, WrittenResponse } from './types.ts'
 
 /**
@@ -19,14 +19,14 @@ import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, Written
  */
 export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment): TranslatedChat {
   const { protocol, apiMode } = job
-  const body = readJsonObject(job.bytes)
+  const { body, texts } = readBodyWithTexts(job.bytes)
   const request = readChat(job, body, { settings, faces }, { ...job.context, bytes: job.bytes })
   const { wireHeaders } = job.context
   const { plan, face, written, isPassed } = planChat({ protocol, apiMode, request, body, wireHeaders }, settings, faces)
   const { attachments, headers, path, reading } = written
   const relay = face.relay?.protocol === protocol ? face.relay : undefined
   const codec = isPassed ? face.passing : relay
-  const bytes = codec?.reuseBody(job.bytes, body, written.body) ?? writeJsonBody(written.body)
+  const bytes = codec?.reuseBody(job.bytes, body, written.body) ?? writeBody(written.body, texts)
   const call: TranslatedChat = { request, plan, path, headers, body: bytes, attachments, reading }
   if (isPassed) call.isPassed = true
   else if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true

@@ -1,14 +1,14 @@
 // Translates embeddings in one pure step each way.
 
-import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { readForRoute, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import { type ClientProtocol, type EmbeddingsCall, GatewayError } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
-import { readJsonObject, readResponseJson } from './json-body.ts'
+import { readBodyWithTexts, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
+import { writeBody } from './received-texts.ts'
 import type {
   EmbeddingsJob,
   EmbeddingsResponseJob,
@@ -33,7 +33,7 @@ export async function translateEmbeddings(
   environment: TaskEnvironment
 ): Promise<TranslatedEmbeddings> {
   const { settings, faces } = environment
-  const received = readJsonObject(job.bytes)
+  const { body: received, texts: receivedTexts } = readBodyWithTexts(job.bytes)
   const read = readForRoute(
     () => embeddingsFaces[job.operation].read(received, job.context),
     () => resolveEmbeddingsRoute(readModelAlone(received, job.context), job.apiMode, settings.routes)
@@ -50,7 +50,7 @@ export async function translateEmbeddings(
   const written = embeddings.write(call, settings.providerOptions[plan.profileId])
   const { method, path, headers, body } = written
   const translated: TranslatedEmbeddings = {
-    call: { plan, operation: 'embeddings', method, path, headers, body: writeJsonBody(body) },
+    call: { plan, operation: 'embeddings', method, path, headers, body: writeBody(body, receivedTexts) },
     count: texts.length,
     extraHeaders,
     requestedModel: requestedModel ?? model,

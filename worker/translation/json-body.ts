@@ -11,6 +11,7 @@ import {
   type JsonObject,
   type JsonValue
 } from '../normalized/index.ts'
+import { ReceivedTexts } from './received-texts.ts'
 
 /**
  * Reads a body as a JSON object. Raises `invalid_json` when it is empty or blank, not JSON, not an object, or nested too deep, and
@@ -18,7 +19,36 @@ import {
  * A member named `__proto__` is an ordinary own member of the result: copy with spread, never with `Object.assign`.
  */
 export function readJsonObject(bytes: Uint8Array): JsonObject {
-  const value = parse(toText(bytes))
+  return checkBody(parse(toText(bytes)))
+}
+
+/** A client's body, with the texts of it that a written body can copy; without them where there is nothing to gain. */
+export interface BodyWithTexts {
+  body: JsonObject
+  texts?: ReceivedTexts
+}
+
+/** Like `readJsonObject`, and finds the long texts of the body. */
+export function readBodyWithTexts(bytes: Uint8Array): BodyWithTexts {
+  const texts = ReceivedTexts.find(dropByteOrderMark(asBuffer(bytes)))
+  const outline = texts === undefined ? undefined : parseOutline(texts)
+  // An invalid body is told from the whole of it: the message quotes what is around the fault.
+  if (texts === undefined || outline === undefined) return { body: readJsonObject(bytes) }
+  const body = checkBody(outline)
+  texts.restoreIn(body)
+  return { body, texts }
+}
+
+function parseOutline(texts: ReceivedTexts): unknown {
+  try {
+    return JSON.parse(texts.writeOutline())
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the parsed value. Raises what `readJsonObject` does, except for text that is no JSON. */
+function checkBody(value: unknown): JsonObject {
   if (!isJsonObject(value)) throw invalidJson('Invalid JSON body: expected an object at the top level.')
   // Walking the parsed value costs 1 us for 50 KB of prose and a tenth of the parsing time for a body full of schemas; counting
   // brackets in the bytes would cost as much as the parsing.

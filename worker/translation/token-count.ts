@@ -1,16 +1,16 @@
 // Translates a token count in one pure step each way. The provider counts each text, or the gateway where the provider cannot; the sum is
 // the response. A provider that speaks the client's protocol counts the client's own body.
 
-import { writeJsonBody } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { type ExecutionPlan, readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
-import { type JsonObject, unsupportedSemantic } from '../normalized/index.ts'
+import { unsupportedSemantic } from '../normalized/index.ts'
 import type { ModelRequest, PassingCodec, WrittenPost } from '../protocols/face.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import type { ResourceCall } from '../providers/types.ts'
-import { readJsonObject, readResponseJson } from './json-body.ts'
+import { type BodyWithTexts, readBodyWithTexts, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
+import { writeBody } from './received-texts.ts'
 import type {
   TaskEnvironment,
   TokenCountJob,
@@ -30,7 +30,8 @@ export async function translateTokenCount(
 ): Promise<TranslatedTokenCount> {
   const face = tokenCountFaces[job.protocol]
   const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
-  const body = isEmpty ? {} : readJsonObject(job.bytes)
+  const received: BodyWithTexts = isEmpty ? { body: {} } : readBodyWithTexts(job.bytes)
+  const { body } = received
   const findPlan = (request: ModelRequest) => resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
   const { request, texts, extraHeaders } = readForRoute(
     () => face.read(body, job.context),
@@ -45,7 +46,7 @@ export async function translateTokenCount(
   const { countTokens, passing } = findProviderFace(faces, plan)
   const options = settings.providerOptions[plan.profileId]
   if (passing?.protocol === job.protocol && !isEmpty) {
-    return { ...common, call: passBody(job, { body, plan, passing, options }), isPassed: true }
+    return { ...common, call: passBody(job, { ...received, plan, passing, options }), isPassed: true }
   }
   if (request.refusal !== undefined) throw request.refusal
   if (countTokens === undefined) {
@@ -54,22 +55,23 @@ export async function translateTokenCount(
   }
   if (count === 0) return common
   const written = countTokens.write({ model: plan.upstreamModel, input: texts }, options)
-  return { ...common, call: describeCall(plan, written, writeJsonBody(written.body)) }
+  return { ...common, call: describeCall(plan, written, writeBody(written.body, received.texts)) }
+}
+
+interface PassedBody extends BodyWithTexts {
+  plan: ExecutionPlan
+  passing: PassingCodec<unknown, unknown>
+  options: unknown
 }
 
 /** The call with the client's own body: images, tools and members of the wire count too. */
 function passBody(
   { bytes, context }: TokenCountJob,
-  {
-    body,
-    plan,
-    passing,
-    options
-  }: { body: JsonObject; plan: ExecutionPlan; passing: PassingCodec<unknown, unknown>; options: unknown }
+  { body, texts, plan, passing, options }: PassedBody
 ): ResourceCall {
   const target = { upstreamModel: plan.upstreamModel, isStream: false, wireHeaders: context.wireHeaders }
   const written = passing.writeTokenCount(body, target, options)
-  return describeCall(plan, written, passing.reuseBody(bytes, body, written.body) ?? writeJsonBody(written.body))
+  return describeCall(plan, written, passing.reuseBody(bytes, body, written.body) ?? writeBody(written.body, texts))
 }
 
 function describeCall(plan: ExecutionPlan, { method, path, headers }: WrittenPost, body: Uint8Array): ResourceCall {

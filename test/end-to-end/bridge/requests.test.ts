@@ -112,6 +112,31 @@ t.test('bridge 72: a text of Responses is exactly this request', async t => {
   })
 })
 
+t.test('a long text of every family reaches every wire as the client wrote it', async t => {
+  const prompts = [
+    'Шлюз переводит запросы, и делает это "точно".\n'.repeat(100),
+    `${'A line of prose with a\ttab, a \\ and a /.\r\n'.repeat(100)}\u0001\u{1f600}\u2028`,
+    'const quoted = ["a", "b", "c"]\n'.repeat(100),
+    'long '.repeat(150_000)
+  ]
+  const models = [aliases.keyed, aliases.native, 'other/messages', 'other/content']
+  for (const family of families) {
+    for (const model of models) {
+      for (const prompt of prompts) {
+        const before = emulator.requests.length
+        const { status, text } = await send(url, family, { model, prompt })
+        t.equal(status, 200, text)
+        const sent = emulator.requests.slice(before).map(({ body }) => JSON.stringify(body) ?? '')
+        const name = `${family.name} to ${model}: ${prompt.slice(0, 12)}`
+        t.ok(
+          sent.some(body => body.includes(JSON.stringify(prompt))),
+          name
+        )
+      }
+    }
+  }
+})
+
 t.test('bridge 73: no header of a client reaches a provider', async t => {
   const secrets = {
     authorization: 'Bearer client-secret-1',

@@ -153,8 +153,16 @@ function hasSameMembers(left: JsonObject, right: JsonObject): boolean {
 /** Names and short values end within so many bytes; the native search costs more than a look at each of them. */
 const NEAR_BYTES = 24
 
-/** The closing quote of a string whose content begins at `from`: the first one without an odd number of backslashes before it. */
-function findStringEnd(bytes: Buffer, from: number): number {
+/** So many quotes of a string are free of the distance that they must have. */
+const NEAR_QUOTES = 16
+
+/**
+ * The closing quote of a string whose content begins at `from`: the first one without an odd number of backslashes before it. The length
+ * of the bytes where there is none.
+ * @param quoteDistance how far apart the escaped quotes of the string must be on average: with closer ones the search is given up, with the
+ * length of the bytes as well.
+ */
+export function findStringEnd(bytes: Buffer, from: number, quoteDistance = 0): number {
   const near = Math.min(from + NEAR_BYTES, bytes.length)
   let index = from
   for (; index < near; index++) {
@@ -162,15 +170,26 @@ function findStringEnd(bytes: Buffer, from: number): number {
     if (code === QUOTE) return index
     if (code === BACKSLASH) index++
   }
+  let quotes = 0
   for (let end = bytes.indexOf(QUOTE, index); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
     let backslashes = 0
     while (end - backslashes > index && bytes[end - backslashes - 1] === BACKSLASH) backslashes++
     if (backslashes % 2 === 0) return end
+    quotes++
+    if ((quotes - NEAR_QUOTES) * quoteDistance > end - from) break
   }
   return bytes.length
 }
 
-function skipBlanks(bytes: Buffer, from: number): number {
+/** The next quote from here on; -1 where none follows. */
+export function findQuote(bytes: Buffer, from: number): number {
+  const near = Math.min(from + NEAR_BYTES, bytes.length)
+  for (let index = from; index < near; index++) if (bytes[index] === QUOTE) return index
+  return bytes.indexOf(QUOTE, near)
+}
+
+/** The next byte from here on that is no blank; the length of the bytes where none follows. */
+export function skipBlanks(bytes: Buffer, from: number): number {
   let index = from
   while (index < bytes.length && (bytes[index] as number) <= SPACE) index++
   return index
