@@ -4,7 +4,7 @@
 import { type Family, writeRequest } from './bodies.ts'
 import { nameAlias } from './bridge-profile.ts'
 import { type Lane, type MeasuredScenario, mean, ratiosByStart, type Samples, sample, valuesOf } from './samples.ts'
-import { type BridgeScenario, otherFamilies, type Scenario, translatedFamilies } from './scenarios.ts'
+import { type BridgeScenario, otherFamilies, type Scenario } from './scenarios.ts'
 import type { Target, Targets } from './targets.ts'
 
 /** What is measured in each start, and what is said of all of them. */
@@ -57,7 +57,7 @@ function compareBridge(scenario: BridgeScenario): Measurement {
   const { shape, ratioMax, translatedRatioMax } = scenario
   const plain = writeRequest('completions', shape)
   const aliased = { ...shape, model: nameAlias(shape.model) }
-  const families: Family[] = ['completions', ...(translatedRatioMax === undefined ? [] : translatedFamilies)]
+  const families: Family[] = ['completions', ...(translatedRatioMax === undefined ? [] : otherFamilies)]
   return {
     scenario,
     lanes: targets => [
