@@ -32,7 +32,7 @@ export interface BodyWithTexts {
 export function readBodyWithTexts(bytes: Uint8Array): BodyWithTexts {
   const texts = ReceivedTexts.find(dropByteOrderMark(asBuffer(bytes)))
   const outline = texts === undefined ? undefined : parseOutline(texts)
-  // An invalid body is told from the whole of it: the message quotes what is around the fault.
+  // The error message quotes the body around the fault, so an invalid body is parsed again as it came.
   if (texts === undefined || outline === undefined) return { body: readJsonObject(bytes) }
   const body = checkBody(outline)
   texts.restoreIn(body)

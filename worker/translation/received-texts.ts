@@ -7,15 +7,18 @@ import { writeJsonBody, writeJsonText } from '../../shared/json.ts'
 import { COLON } from '../protocols/shared/json-characters.ts'
 import { findQuote, findStringEnd, skipBlanks } from '../protocols/shared/raw-json.ts'
 
-/** To find a text and to place it costs as much as escaping some hundred characters. */
+/** Shorter texts are not copied: finding and placing one costs as much as escaping some hundred characters. */
 const TEXT_BYTES_MIN = 1024
 const BODY_BYTES_MIN = 4096
 /** A text in which each character is escaped, as `\u0441`, has six bytes for one: written anew it is a third as long. */
 const BYTES_PER_UNIT_MAX = 3
-/** A body of many short strings is left to the parser: so many are looked at, and one more for each so many bytes of long texts. */
+/**
+ * The search ends after this many strings, plus one for each 128 bytes of long texts that it has found: in a body of many short strings it
+ * would cost more than it saves.
+ */
 const STRINGS_MIN = 64
 const BYTES_PER_STRING = 128
-/** Each quote in a text costs as much as escaping so many bytes. */
+/** A text with more quotes than one in 24 bytes is not copied: passing over each quote costs as much as escaping so many bytes. */
 const BYTES_PER_QUOTE_MIN = 24
 
 /** Stands for the text with the number behind it. A client cannot know it, so no text of a client begins with it. */
@@ -138,10 +141,10 @@ function parseText(json: string): string | undefined {
 
 /** Texts of a conversation lie no deeper in any wire's body: `messages[0].content[0].content[0].text` has seven levels. */
 const LEVELS_MAX = 8
-/** So many values of a body are looked at, and one more for each so many bytes that the client's body has: definitions of tools have none of them. */
+/** Of a written body this many values are looked at, plus one for each 128 bytes of the client's body: long lists of tools hold no such texts. */
 const VALUES_MIN = 256
 const BYTES_PER_VALUE = 128
-/** A writer keeps the order of the texts, except that instructions go first: so many are compared with one. */
+/** A text of the written body is compared with this many of the received ones: writers keep their order, but put instructions first. */
 const COMPARED_MAX = 8
 
 /** Marks the texts of one written body. */

@@ -137,6 +137,24 @@ t.test('a long text of every family reaches every wire as the client wrote it', 
   }
 })
 
+t.test('long texts of embeddings and token counts reach the provider as the client wrote them', async t => {
+  const texts = ['Шлюз переводит "точно".\n'.repeat(200), `${'A line, a \\ and a /.\r\n'.repeat(200)}\u{1f600}`]
+  const sendTo = async (path: string, body: object) => {
+    const before = emulator.requests.length
+    const response = await post(`${url}${path}`, body)
+    t.equal(response.status, 200, response.text)
+    const sent = emulator.requests.slice(before).map(({ body: one }) => JSON.stringify(one) ?? '')
+    for (const text of texts)
+      t.ok(
+        sent.some(one => one.includes(JSON.stringify(text))),
+        `${path}: ${text.slice(0, 8)}`
+      )
+  }
+  await sendTo('/v1/embeddings', { model: aliases.keyed, input: texts })
+  const messages = texts.map(content => ({ role: 'user', content }))
+  for (const model of [aliases.native, 'other/messages']) await sendTo('/v1/messages/count_tokens', { model, messages })
+})
+
 t.test('bridge 73: no header of a client reaches a provider', async t => {
   const secrets = {
     authorization: 'Bearer client-secret-1',

@@ -153,14 +153,14 @@ function hasSameMembers(left: JsonObject, right: JsonObject): boolean {
 /** Names and short values end within so many bytes; the native search costs more than a look at each of them. */
 const NEAR_BYTES = 24
 
-/** So many quotes of a string are free of the distance that they must have. */
+/** The distance of the quotes counts only behind this many of them. */
 const NEAR_QUOTES = 16
 
 /**
- * The closing quote of a string whose content begins at `from`: the first one without an odd number of backslashes before it. The length
- * of the bytes where there is none.
- * @param quoteDistance how far apart the escaped quotes of the string must be on average: with closer ones the search is given up, with the
- * length of the bytes as well.
+ * Finds the closing quote of a string whose content begins at `from`: the first one without an odd number of backslashes before it. Returns
+ * the length of the bytes where there is none.
+ * @param quoteDistance the average distance in bytes that escaped quotes must have. Where they are closer, the search ends early and
+ * returns the length of the bytes too.
  */
 export function findStringEnd(bytes: Buffer, from: number, quoteDistance = 0): number {
   const near = Math.min(from + NEAR_BYTES, bytes.length)
