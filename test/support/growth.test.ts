@@ -14,10 +14,22 @@ function count(steps: number): void {
   for (let step = 0; step < steps; step++) sum += Math.sqrt(step)
 }
 
-t.test('work that grows with the size to the power of 1.5 is found', async t => {
-  const growth = measureGrowth(SIZE, size => () => count(STEPS * (size / (8 * SIZE)) ** 1.5))
+t.test('work that grows with the size to the power of 1.7 is found', async t => {
+  const growth = measureGrowth(SIZE, size => () => count(STEPS * (size / (8 * SIZE)) ** 1.7))
   t.ok(growth > LINEAR_GROWTH_MAX, `${growth}`)
   t.ok(sum > 0)
+})
+
+t.test('work that grows too fast is found where twice its size is refused', async t => {
+  const growth = measureGrowth(SIZE, size => () => {
+    if (size <= 8 * SIZE) count(STEPS * (size / (8 * SIZE)) ** 2)
+  })
+  t.ok(growth > LINEAR_GROWTH_MAX, `${growth}`)
+})
+
+t.test('work whose items cost twice as much from some size on is within the bound', async t => {
+  const growth = measureGrowth(SIZE, size => () => count(((size > SIZE ? 2 : 1) * STEPS * size) / (16 * SIZE)))
+  t.ok(growth <= LINEAR_GROWTH_MAX, `${growth}`)
 })
 
 t.test('work that grows as its size does is within the bound', async t => {

@@ -9,7 +9,7 @@ const MEMORY_RUNS = 9
 export const LINEAR_GROWTH_MAX = 12
 
 /**
- * A growth is divided by at most this much for the memory of the machine. Work that grows with the size to the power of 1.5 has a growth of 22.6,
+ * A growth is divided by at most this much for the memory of the machine. Work that grows with the size to the power of 1.7 has a growth of 34,
  * so it is still found.
  */
 const MEMORY_SHARE_MAX = 1.5
@@ -34,31 +34,52 @@ function readThreadMs(): number {
 }
 
 /**
- * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. It is compared
- * with eight pieces of the smaller work, so that both times are of one magnitude and the steps of the clock matter to neither. Both
- * are measured several times, in turn, and the shortest time of each counts; a growth within the bound ends the measurement. Otherwise the
- * median of the growths of the single runs counts where it is less, divided by what the machine's memory adds (`measureMemoryShare`).
+ * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. A growth beyond the
+ * bound is measured again with twice the size, and the lesser of the two counts: the growth of work that is not linear rises with its size,
+ * and that of work that leaves the caches of the processor, or meets a busy moment of the machine, does not.
  * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
+  // The first run compiles the code.
+  prepare(size)()
+  const measured = measureOneSize(size, prepare)
+  if (measured.growth <= LINEAR_GROWTH_MAX) return measured.growth
+  const doubled = measureOneSize(2 * size, prepare)
+  // A list of twice the size that costs less is beyond a bound and was refused: it confirms nothing.
+  if (doubled.largeMs < measured.largeMs) return measured.growth
+  return Math.min(measured.growth, doubled.growth)
+}
+
+interface MeasuredGrowth {
+  growth: number
+  /** The shortest time of the larger work. */
+  largeMs: number
+}
+
+/**
+ * Compares the larger work with eight pieces of the smaller one, so that both times are of one magnitude and the steps of the clock matter
+ * to neither. Both are measured several times, in turn, and the shortest time of each counts; a growth within the bound ends the
+ * measurement. Otherwise the median of the growths of the single runs counts where it is less, divided by what the machine's memory adds
+ * (`measureMemoryShare`).
+ */
+function measureOneSize(size: number, prepare: (size: number) => () => void): MeasuredGrowth {
   let smallMs = Number.POSITIVE_INFINITY
   let largeMs = Number.POSITIVE_INFINITY
   const growths: number[] = []
-  // The first run compiles the code.
-  prepare(size)()
   for (let run = 0; run < RUNS; run++) {
     const largeNowMs = measureMs(prepare(size * LARGER))
     largeMs = Math.min(largeMs, largeNowMs)
     // Work that is short at both sizes needs no comparison.
-    if (largeMs <= LINEAR_GROWTH_MAX * SHORTEST_MS) return largeMs / SHORTEST_MS
+    if (largeMs <= LINEAR_GROWTH_MAX * SHORTEST_MS) return { growth: largeMs / SHORTEST_MS, largeMs }
     const pieces = Array.from({ length: LARGER }, () => prepare(size))
     const smallNowMs = measureMs(() => runAll(pieces)) / LARGER
     smallMs = Math.min(smallMs, smallNowMs)
-    if (largeMs <= LINEAR_GROWTH_MAX * smallMs) return growthOf(smallMs, largeMs)
+    if (largeMs <= LINEAR_GROWTH_MAX * smallMs) return { growth: growthOf(smallMs, largeMs), largeMs }
     growths.push(growthOf(smallNowMs, largeNowMs))
   }
   // The shortest times may come from different moments, and the processor is faster at some. Both times of one run come from one moment.
-  return Math.min(growthOf(smallMs, largeMs), median(growths)) / measureMemoryShare(size)
+  const growth = Math.min(growthOf(smallMs, largeMs), median(growths)) / measureMemoryShare(size)
+  return { growth, largeMs }
 }
 
 /**
