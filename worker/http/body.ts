@@ -10,6 +10,7 @@ import {
   readContentEncoding
 } from '../../shared/content-encoding.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { createPacer } from '../performance/pacer.ts'
 import { createTurnBudget } from '../performance/turn-budget.ts'
 
 export interface BodyReading {
@@ -62,13 +63,23 @@ export function readBody(
   const collector = createCollector(reading, encoding === 'identity' ? readLength(incoming) : undefined, finish)
   let decompressor: Transform | undefined
   let receivedBytes = 0
+  /** Since the body gave way last. */
+  let pieceBytes = 0
+  let isHeld = false
   let isFinished = false
-  const idleTimer = setTimeout(() => finish(new GatewayError('request_timeout')), reading.idleTimeoutMs)
+  const idleTimer = setTimeout(onIdle, reading.idleTimeoutMs)
+
+  function onIdle(): void {
+    // While the body is held, it is not the client that sends nothing.
+    if (isHeld) idleTimer.refresh()
+    else finish(new GatewayError('request_timeout'))
+  }
 
   function finish(error: GatewayError | undefined): void {
     if (isFinished) return
     isFinished = true
     clearTimeout(idleTimer)
+    if (receivedBytes <= LARGE_BODY_BYTES) pacer.noteOther()
     // The decompressor works in a thread and may still report data or an error.
     decompressor?.removeAllListeners()
     decompressor?.on('error', () => undefined)
@@ -81,12 +92,16 @@ export function readBody(
   function onData(chunk: Buffer): void {
     if (isFinished) return
     idleTimer.refresh()
+    receivedBytes += chunk.length
+    pieceBytes += chunk.length
     if (encoding === 'identity') {
       collector.add(chunk)
-      if (!budget.take(chunk.length)) void letOthersGoOn(incoming)
+      if (receivedBytes > LARGE_BODY_BYTES && pieceBytes >= PIECE_BYTES && pacer.areOthersServed) {
+        pieceBytes = 0
+        void hold(pacer.wait())
+      } else if (!budget.take(chunk.length)) void hold(budget.wait())
       return
     }
-    receivedBytes += chunk.length
     if (receivedBytes > reading.limitBytes) {
       finish(tooLarge(reading.limitBytes))
       return
@@ -95,6 +110,15 @@ export function readBody(
     if (decompressor.write(chunk)) return
     incoming.pause()
     decompressor.once('drain', () => incoming.resume())
+  }
+
+  /** Reads on when others had their turn. */
+  async function hold(turn: Promise<void>): Promise<void> {
+    isHeld = true
+    incoming.pause()
+    await turn
+    isHeld = false
+    incoming.resume()
   }
 
   function startDecompressor(compressed: CompressedEncoding, firstBytes: Buffer): Transform {
@@ -122,15 +146,13 @@ export function readBody(
   return finish
 }
 
-/** What is read of all bodies before other work of the event loop has its turn: the system hands over megabytes in one turn. */
-const budget = createTurnBudget(256 * 1024)
+/** What is read of a body at a time, and of all bodies before other work of the event loop has its turn: the system hands over megabytes. */
+const PIECE_BYTES = 256 * 1024
+const budget = createTurnBudget(PIECE_BYTES)
 
-/** Pauses a fast body until a turn of its own. */
-async function letOthersGoOn(incoming: IncomingMessage): Promise<void> {
-  incoming.pause()
-  await budget.wait()
-  incoming.resume()
-}
+/** What a body has beyond this size gives way to other requests; the long conversations of agents stay below it. */
+const LARGE_BODY_BYTES = 2 * 1024 * 1024
+const pacer = createPacer()
 
 const EMPTY = Buffer.alloc(0)
 const NOTHING_TO_END = (): void => undefined
@@ -141,6 +163,7 @@ function takeWhole(
   { limitBytes, isKept }: BodyReading,
   done: (error: GatewayError | undefined, body: Buffer) => void
 ): void {
+  pacer.noteOther()
   const body = takeBuffered(incoming)
   if (body.length > limitBytes) done(tooLarge(limitBytes), EMPTY)
   else done(undefined, isKept ? body : EMPTY)

@@ -172,3 +172,34 @@ t.test('cost 3: clients that leave while their bodies wait for a thread cost no 
   const response = await post(urlOf(gateway, 'completions'), bodyOf('completions', 'x'.repeat(600_000)))
   t.equal(response.status, 200)
 })
+
+t.test(
+  'cost 3: large bodies that give way to small requests arrive whole, and a client may leave within one',
+  async t => {
+    emulator.reset()
+    const texts = ['a', 'я', 'c'].map(letter => `${letter.repeat(3_000_000)}.`)
+    const { hostname, port, pathname } = new URL(urlOf(inThreads, 'completions'))
+    const leaving = request({ hostname, port, path: pathname, method: 'POST' })
+    leaving.on('error', () => undefined)
+    leaving.write(`{"model":"${model}","x":"${'x'.repeat(5_000_000)}`)
+
+    let areRead = false
+    const large = Promise.all(texts.map(text => post(urlOf(inThreads, 'completions'), bodyOf('completions', text))))
+    void large.finally(() => {
+      areRead = true
+    })
+    const statuses: number[] = []
+    while (!areRead) statuses.push((await askIn(inThreads, 'completions', 'hi')).status)
+    t.same(new Set(statuses), new Set([200]))
+    t.same(
+      (await large).map(({ status }) => status),
+      [200, 200, 200]
+    )
+    leaving.destroy()
+    await new Promise(resolve => leaving.once('close', resolve))
+
+    const received = emulator.requests.map(({ body }) => JSON.stringify(body))
+    for (const text of texts) t.equal(received.filter(body => body.includes(`"${text}"`)).length, 1)
+    t.equal((await askIn(inThreads, 'completions', 'hi')).status, 200)
+  }
+)

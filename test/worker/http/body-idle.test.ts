@@ -1,13 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
+import { mock } from 'node:test'
 import t from 'tap'
 import { readBody } from '../../../worker/http/body.ts'
 import type { GatewayError } from '../../../worker/normalized/index.ts'
+import { PAUSE_MS } from '../../../worker/performance/pacer.ts'
 import { signalled } from './support.ts'
 
 /** The members of a request that the reading of its body uses. */
 function createRequest(headers: Record<string, string> = {}) {
   return Object.assign(new PassThrough(), { headers, complete: false }) as unknown as PassThrough & IncomingMessage
+}
+
+/** A request whose body is in memory. */
+function createWholeRequest(): IncomingMessage {
+  return { headers: {}, complete: true, readableLength: 0, read: () => Buffer.from('{}') } as unknown as IncomingMessage
 }
 
 t.test('a client that stops sending within its body gets a 408', async t => {
@@ -31,6 +38,46 @@ t.test('every piece restarts the idle timeout', async t => {
   request.end()
   t.equal((await promise).toString(), 'abc')
 })
+
+t.test('a large body gives way to other requests, arrives whole, and its wait is no silence of the client', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const request = createRequest()
+  // Each wait is longer than this; what is in memory already follows at once.
+  const reading = { limitBytes: 10e6, idleTimeoutMs: 1, isKept: true }
+  const pieces = Array.from({ length: 80 }, (_, index) => Buffer.alloc(64 * 1024, index))
+  // The memory of the pieces themselves is released.
+  const whole = Buffer.concat(pieces)
+  let receivedBytes = 0
+  request.on('data', (piece: Buffer) => {
+    receivedBytes += piece.length
+    // Another request is served meanwhile.
+    readBody(createWholeRequest(), reading, () => undefined)
+  })
+  const results: Array<[GatewayError | undefined, Buffer]> = []
+  readBody(request, reading, (error, body) => results.push([error, body]))
+  for (const piece of pieces) request.write(piece)
+  request.end()
+
+  await takeTurns()
+  t.ok(receivedBytes > 2e6 && receivedBytes < 3e6, `${receivedBytes} bytes before the first wait`)
+  let waits = 0
+  for (; results.length === 0; waits++) {
+    const before = receivedBytes
+    mock.timers.tick(PAUSE_MS)
+    await takeTurns()
+    t.ok(receivedBytes - before <= 512 * 1024, `${receivedBytes - before} bytes after a wait`)
+  }
+  t.equal(waits, 12)
+  const [[error, body = Buffer.alloc(0)] = []] = results
+  t.equal(error, undefined)
+  t.ok(body.equals(whole))
+})
+
+/** Enough for everything that does not wait for a timer. */
+async function takeTurns(): Promise<void> {
+  for (let turn = 0; turn < 200; turn++) await new Promise(next => setImmediate(next))
+}
 
 t.test('the limit also applies to a body that is not kept', async t => {
   const { promise, resolve } = signalled<[GatewayError | undefined, Buffer]>()
