@@ -5,13 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { UNREAD_TIMEOUT_MS } from './served-connection.ts'
 
+type Piece = string | Uint8Array
+/** Whole frames, also in pieces that belong together. */
+type Frames = Piece | readonly Piece[]
+
 export interface EventStreamWriter {
-  /** Writes whole frames as one piece. False: the client is slow, wait for `whenDrained` before the next one. */
-  write(piece: string | Uint8Array): boolean
+  /** Writes whole frames as one chunk. False: the client is slow, wait for `whenDrained` before the next one. */
+  write(frames: Frames): boolean
   /** Resolves when more can be written, or at a client disconnect. */
   whenDrained(): Promise<void>
   /** Writes the last frames, if any, and ends the response. */
-  end(text?: string): void
+  end(frames?: Frames): void
   /** Writes the text so that the client reads it as a chunk of its own, then closes the connection in the middle of the response. */
   cut(text: string): void
   /** Nothing can be written any more: the response was ended or cut, or the client disconnected. */
@@ -79,18 +83,23 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     get isClosed() {
       return isClosed()
     },
-    write(piece) {
-      if (piece.length === 0 || isClosed()) return true
+    write(frames) {
+      if (frames.length === 0 || isClosed()) return true
       keepAlive?.refresh()
-      context.payloadLog?.chunk(context, piece)
-      return response.write(toBytesIfLong(piece))
+      context.payloadLog?.chunk(context, joinPieces(frames))
+      return isPieces(frames) ? writePieces(response, frames) : response.write(toBytesIfLong(frames))
     },
     whenDrained: () => whenDrained(response, options.stallTimeoutMs),
-    end(text = '') {
+    end(frames = '') {
       clearTimeout(keepAlive)
       if (isClosed()) return
-      if (text !== '') context.payloadLog?.chunk(context, text)
-      response.end(toBytesIfLong(text))
+      if (frames.length > 0) context.payloadLog?.chunk(context, joinPieces(frames))
+      if (!isPieces(frames)) {
+        response.end(toBytesIfLong(frames))
+        return
+      }
+      writePieces(response, frames)
+      response.end()
     },
     cut(text) {
       clearTimeout(keepAlive)
@@ -120,6 +129,22 @@ export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TI
     response.once('drain', finish)
     response.once('close', finish)
   })
+}
+
+function isPieces(frames: Frames): frames is readonly Piece[] {
+  return typeof frames !== 'string' && !(frames instanceof Uint8Array)
+}
+
+function joinPieces(frames: Frames): Piece {
+  return isPieces(frames) ? Buffer.concat(frames.map(piece => Buffer.from(piece as Uint8Array))) : frames
+}
+
+/** The pieces go out together. */
+function writePieces(response: ServerResponse, pieces: readonly Piece[]): boolean {
+  response.cork()
+  for (const piece of pieces) if (piece.length > 0) response.write(piece)
+  response.uncork()
+  return !response.writableNeedDrain
 }
 
 /** For a string the system call needs three bytes of memory per character, and most of a long one is waste. */

@@ -9,7 +9,7 @@ export interface Pacer {
   readonly areOthersServed: boolean
   /**
    * Resolves after a pause, for one waiter at a time, first come, first served. More than a few waiters shorten the pause, so that no queue
-   * builds up; without other requests nobody waits any longer.
+   * builds up; without other requests all of them go on together.
    */
   wait(): Promise<void>
 }

@@ -53,10 +53,13 @@ export interface ResponseContext {
   needsFinalId?: boolean
 }
 
+/** Frames of a stream. They are in pieces where they repeat something large: as one text it would be copied and encoded each time. */
+export type StreamFrames = string | readonly (string | Uint8Array)[]
+
 /** Writes one streamed response, as SSE or in another form of the protocol. '' means that there is nothing to send. */
-export interface StreamWriter {
+export interface StreamWriter<Frames extends StreamFrames = StreamFrames> {
   /** The frames for the events of one upstream read. After the terminal event it returns '' for everything. */
-  write(events: readonly NormalizedEvent[]): string
+  write(events: readonly NormalizedEvent[]): Frames
   /**
    * The same for a stream that is passed on: whole frames of the provider in the form of this stream. `events` is what was read in them, no
    * error among it. Absent where the provider's frames have this form already.

@@ -59,6 +59,29 @@ t.test('the texts are on the wire in order, as soon as their turn ends, and an e
   stream.end('late')
 })
 
+t.test('frames in pieces are one chunk, also the last ones', async t => {
+  const { waitFor, stream } = await openStream(t)
+  t.ok(stream.write(['data: ', Buffer.from('1'), '\n\n']))
+  t.match(await waitFor(/\n\n\r\n$/), /\r\n\r\n9\r\ndata: 1\n\n\r\n$/)
+  stream.end(['data: ', Buffer.from('2'), '', '\n\n'])
+  t.ok(stream.isClosed)
+  t.match(await waitFor(/0\r\n\r\n$/), /\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n$/)
+})
+
+t.test('frames in pieces wait for a slow client as well', async t => {
+  const { socket, stream, reply } = await openStream(t)
+  socket.pause()
+  const pieces = ['x', Buffer.alloc(64 * 1024, 'x')]
+  let written = 0
+  while (stream.write(pieces)) written += 64 * 1024
+  t.ok(written < 64 * 1024 * 1024)
+  const drained = stream.whenDrained()
+  socket.resume()
+  await drained
+  t.notOk(reply.raw.writableNeedDrain)
+  stream.end()
+})
+
 t.test('another content type can be streamed', async t => {
   const { waitFor, stream } = await openStream(t, { contentType: 'application/json' })
   stream.end('[]')

@@ -18,6 +18,7 @@ import {
   writeToolCallId
 } from '../../../worker/normalized/index.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
+import { joinFrames } from '../../../worker/protocols/shared/join-frames.ts'
 
 type Protocol = keyof typeof clientFaces
 
@@ -143,7 +144,8 @@ function contextOf(protocol: Protocol) {
 
 async function answer(protocol: Protocol, events: NormalizedEvent[], isStream: boolean): Promise<JsonValue[]> {
   const face = clientFaces[protocol]
-  if (isStream) return clients[protocol].ofStream(face.createStreamWriter(contextOf(protocol)).write(events))
+  if (isStream)
+    return clients[protocol].ofStream(joinFrames(face.createStreamWriter(contextOf(protocol)).write(events)))
   return clients[protocol].ofWhole(toJson(face.writeResponse(accumulateEvents(events), contextOf(protocol))))
 }
 

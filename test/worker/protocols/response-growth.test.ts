@@ -11,6 +11,7 @@ import {
 } from '../../../worker/normalized/index.ts'
 import type { ResponseContext } from '../../../worker/protocols/face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
+import { joinFrames } from '../../../worker/protocols/shared/join-frames.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'
 import { responseContext as completionsContext } from './completions/client/support.ts'
 import { responseContext as contentContext, withEnum, withThoughts } from './content/client/support.ts'
@@ -170,10 +171,10 @@ for (const [protocol, requestName, createContext] of requests) {
         })
       const growths = {
         whole: grow(events => JSON.stringify(face.writeResponse(accumulateEvents(events), context))),
-        'written at once': grow(events => Buffer.from(face.createStreamWriter(context).write(events))),
+        'written at once': grow(events => Buffer.from(joinFrames(face.createStreamWriter(context).write(events)))),
         'written event by event': grow(events => {
           const writer = face.createStreamWriter(context)
-          for (const event of events) Buffer.from(writer.write([event]))
+          for (const event of events) Buffer.from(joinFrames(writer.write([event])))
         })
       }
       for (const [form, growth] of Object.entries(growths)) {

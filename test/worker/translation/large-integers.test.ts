@@ -8,6 +8,7 @@ import type { ApiMode, ResponseReader } from '../../../worker/protocols/face.ts'
 import { nativeV1Face } from '../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
+import { joinFrames } from '../../../worker/protocols/shared/join-frames.ts'
 import { translateChat, writeChatResponse } from '../../../worker/translation/chat.ts'
 import { requestId } from '../../support/codec.ts'
 import { EDGE, environment } from '../debug/support.ts'
@@ -105,7 +106,7 @@ for (const protocol of Object.keys(bodies) as ClientProtocol[]) {
       t.match(unfold(Buffer.from(body).toString()), args)
       const reader = wire.openReader()
       const events = structuredClone([...reader.push(Buffer.from(wire.stream)), ...reader.end()])
-      t.match(unfold(clientFaces[protocol].createStreamWriter(context).write(events)), args)
+      t.match(unfold(joinFrames(clientFaces[protocol].createStreamWriter(context).write(events))), args)
     })
   }
 }

@@ -19,6 +19,7 @@ import {
 } from '../../normalized/index.ts'
 import type { ChatClientFace, ResponseContext } from '../../protocols/face.ts'
 import { clientFaces, embeddingsFaces, findProviderFace } from '../../protocols/registry.ts'
+import { joinFrames } from '../../protocols/shared/join-frames.ts'
 import { type ClientFormat, type OutsideBody, protocolsByFormat, readClientRequest } from '../formats.ts'
 import type { DebugContext } from '../job.ts'
 import { type DebugEnvironment, showUpstreamBody } from '../selected-route.ts'
@@ -139,5 +140,5 @@ function writeSample(protocol: ClientProtocol, request: NormalizedRequest, plan:
   const shown = request.parallelToolCalls === 'refused' ? dropLaterCalls(cut) : cut
   if (!request.isStream) return face.writeResponse(accumulateEvents(shown), context)
   const writer = face.createStreamWriter(context)
-  return [writer.write(shown), writer.brokenEnd ?? '']
+  return [joinFrames(writer.write(shown)), writer.brokenEnd ?? '']
 }

@@ -34,7 +34,7 @@ const DONE = 'data: [DONE]\n\n'
 const DELTA_START = '{"index":0,"delta":{'
 
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
-export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
+export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter<string> {
   const { usesLegacyFunctions, wantsStreamUsage } = context.request
   let head = writeHead(context, undefined)
   let beforeDelta = `${head}${DELTA_START}`

@@ -52,7 +52,7 @@ interface Framing {
 }
 
 /** Creates the writer of one response as server-sent events, without an end mark, which would break the SDK (field lesson A17). */
-export function createContentStreamWriter(context: ResponseContext): StreamWriter {
+export function createContentStreamWriter(context: ResponseContext): StreamWriter<string> {
   return createChunkWriter(context, {
     frame: chunk => `data: ${chunk}\n\n`,
     end: '',
@@ -65,7 +65,7 @@ export function createContentStreamWriter(context: ResponseContext): StreamWrite
  * Creates the writer of one response as a JSON array, one chunk per element. An error is the last element of a complete array: a
  * client that reads elements gets the error's words, and one that reads the whole body fails with the connection.
  */
-export function createContentArrayWriter(context: ResponseContext): StreamWriter {
+export function createContentArrayWriter(context: ResponseContext): StreamWriter<string> {
   let before = '['
   function frame(chunk: string): string {
     const framed = before + chunk
@@ -76,7 +76,7 @@ export function createContentArrayWriter(context: ResponseContext): StreamWriter
 }
 
 /** Creates the writer for both forms. Nearly all chunks differ in one text only, so the JSON around it is created once. */
-function createChunkWriter(context: ResponseContext, framing: Framing): StreamWriter {
+function createChunkWriter(context: ResponseContext, framing: Framing): StreamWriter<string> {
   const showsThoughts = areThoughtsVisible(context.request)
   const isBare = wantsBareString(context.request)
   const before = '{"candidates":[{"index":0,"content":{"role":"model","parts":['

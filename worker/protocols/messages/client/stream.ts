@@ -35,7 +35,7 @@ export const PING_FRAME = writeFrame({ type: 'ping' })
 const OBJECT_START = /^\s*(?:\{|$)/
 
 /** Creates the writer of one streamed response. The stream benchmark measures it: keep the path of text deltas short. */
-export function createMessagesStreamWriter(context: ResponseContext): StreamWriter {
+export function createMessagesStreamWriter(context: ResponseContext): StreamWriter<string> {
   const showsReasoning = isReasoningVisible(context.request)
   let isEnded = false
   let usage: NormalizedUsage | null = null

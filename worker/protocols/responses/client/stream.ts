@@ -3,7 +3,7 @@
 
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
 import { writeJsonText } from '../../../performance/short-text.ts'
-import type { ResponseContext, StreamWriter } from '../../face.ts'
+import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
 import { LargeTexts } from '../../shared/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
 import { OutputMachine } from './output.ts'
@@ -13,7 +13,7 @@ import {
   createResponseTextWriter,
   mapStatus,
   type ResponseEnd,
-  type ResponseParts,
+  type ResponseTextWriter,
   writeStatus
 } from './write-response.ts'
 
@@ -25,6 +25,9 @@ export function createResponsesStreamWriter(context: ResponseContext): StreamWri
 /** The last events of a stream repeat its texts: in shorter streams none of them is large. */
 const LARGE_STREAM_CHARACTERS = 131_072
 
+/** Three events repeat the request. A shorter text costs less to join than a chunk of its own. */
+const LARGE_ECHO_CHARACTERS = 65_536
+
 type TerminalEvent = FinishEvent | ErrorEvent
 type TextDelta = Extract<ResponsesItemEvent, { type: 'response.output_text.delta' }>
 
@@ -34,9 +37,12 @@ const TEXT_DELTA_HEAD =
 class ResponsesStream implements StreamWriter {
   readonly #context: ResponseContext
   readonly #output: OutputMachine
-  /** Writes the response as JSON. */
-  readonly #writeResponse: (parts: ResponseParts) => string
+  readonly #responseText: ResponseTextWriter
   #written = ''
+  /** What goes before `#written`. */
+  #pieces: Array<string | Uint8Array> = []
+  /** Encoded once for all responses of the stream. */
+  #echoBytes: Uint8Array | undefined
   #sequenceNumber = 0
   /** The item of the last text delta, and the members that all text deltas of this item share. */
   #deltaItemId: string | undefined
@@ -54,11 +60,11 @@ class ResponsesStream implements StreamWriter {
   constructor(context: ResponseContext) {
     this.#context = context
     this.#output = new OutputMachine(context.request, { emit: event => this.#writeItemEvent(event) })
-    this.#writeResponse = createResponseTextWriter(context, value => this.#stringify(value))
+    this.#responseText = createResponseTextWriter(context, value => this.#stringify(value))
     if (context.needsFinalId === true && mayGetThreadLate(context)) this.#held = []
   }
 
-  write(events: readonly NormalizedEvent[]): string {
+  write(events: readonly NormalizedEvent[]): StreamFrames {
     if (this.#isEnded) return ''
     const released = this.#held === undefined ? events : this.#release(events)
     for (const event of released) {
@@ -66,9 +72,12 @@ class ResponsesStream implements StreamWriter {
       this.#writeEvent(event, released)
     }
     const written = this.#written
+    const pieces = this.#pieces
     this.#writtenCharacters += written.length
     this.#written = ''
-    return written
+    if (pieces.length === 0) return written
+    this.#pieces = []
+    return [...pieces, written]
   }
 
   /** Holds events back until one of them has the id of the response, or ends the response. */
@@ -106,9 +115,9 @@ class ResponsesStream implements StreamWriter {
   #begin(metadata: Record<string, string>, threadId: string | undefined): void {
     this.#id = writeResponseId(this.#context.request, threadId)
     this.#metadata = metadata
-    const text = this.#writeResponse({ id: this.#id, output: [], metadata, usage: null, end: undefined })
-    this.#writeFrame('response.created', `"response":${text}`)
-    this.#writeFrame('response.in_progress', `"response":${text}`)
+    const text = this.#responseText.write({ id: this.#id, output: [], metadata, usage: null, end: undefined })
+    this.#writeResponse('response.created', text)
+    this.#writeResponse('response.in_progress', text)
   }
 
   /** A thread id that arrives only at the end becomes the final id, because the next request needs it (responses.md 7.1). */
@@ -119,15 +128,37 @@ class ResponsesStream implements StreamWriter {
   }
 
   #end(end: ResponseEnd, id: string | undefined): void {
-    const response = this.#writeResponse({
+    const text = this.#responseText.write({
       id: id ?? writeResponseId(this.#context.request, undefined),
       output: this.#output.items,
       metadata: this.#metadata,
       usage: this.#usage,
       end
     })
-    this.#writeFrame(`response.${writeStatus(end)}`, `"response":${response}`)
+    this.#writeResponse(`response.${writeStatus(end)}`, text)
     this.#isEnded = true
+  }
+
+  /** @param text of `ResponseTextWriter.write`. */
+  #writeResponse(type: string, text: string): void {
+    const { echoText } = this.#responseText
+    this.#written += `${this.#startFrame(type)}"response":${text}`
+    if (echoText !== undefined) {
+      this.#written += ','
+      this.#writeEcho(echoText)
+      this.#written += '}'
+    }
+    this.#written += '}\n\n'
+  }
+
+  #writeEcho(text: string): void {
+    if (text.length < LARGE_ECHO_CHARACTERS) {
+      this.#written += text
+      return
+    }
+    this.#echoBytes ??= Buffer.from(text)
+    this.#pieces.push(this.#written, this.#echoBytes)
+    this.#written = ''
   }
 
   #writeItemEvent(event: ResponsesItemEvent): void {
@@ -164,7 +195,12 @@ class ResponsesStream implements StreamWriter {
 
   /** @param members JSON of the event's members without its type and number, and without the braces. */
   #writeFrame(type: string, members: string): void {
-    this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequenceNumber++},${members}}\n\n`
+    this.#written += `${this.#startFrame(type)}${members}}\n\n`
+  }
+
+  /** An event up to its own members. */
+  #startFrame(type: string): string {
+    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequenceNumber++},`
   }
 }
 

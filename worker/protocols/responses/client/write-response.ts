@@ -58,18 +58,25 @@ export interface ResponseParts {
   end: ResponseEnd | undefined
 }
 
-/** Writes the response objects of one stream as JSON; they differ only in their parts. */
+/** Writes the response objects of one stream, which differ only in their parts. */
+export interface ResponseTextWriter {
+  /** JSON of a response, without its end where there is an `echoText`. */
+  write(parts: ResponseParts): string
+  /** Members that follow in every response, as JSON without the braces. */
+  readonly echoText: string | undefined
+}
+
 export function createResponseTextWriter(
   context: ResponseContext,
   stringify: (value: object) => string
-): (parts: ResponseParts) => string {
-  const { text } = context.request.echo ?? {}
-  if (text === undefined) {
+): ResponseTextWriter {
+  const { text: echoText } = context.request.echo ?? {}
+  if (echoText === undefined) {
     const write = createResponseWriter(context, writeEcho(context.request))
-    return parts => stringify(write(parts))
+    return { echoText, write: parts => stringify(write(parts)) }
   }
   const write = createResponseWriter(context, {})
-  return parts => `${stringify(write(parts)).slice(0, -1)},${text}}`
+  return { echoText, write: parts => stringify(write(parts)).slice(0, -1) }
 }
 
 /** Creates a writer of response objects that differ only in their parts. */

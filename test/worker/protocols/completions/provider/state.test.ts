@@ -3,6 +3,7 @@
 import t from 'tap'
 import { accumulateEvents, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/join-frames.ts'
 import { answer, type Protocol, readRequest, readWhole, write } from './support.ts'
 
 const details = [
@@ -41,7 +42,7 @@ t.test('completions: the members come back as they were sent', async t => {
 })
 
 t.test('completions: a stream has the same members', async t => {
-  const text = clientFaces.completions.createStreamWriter(contextOf('completions')).write(events)
+  const text = joinFrames(clientFaces.completions.createStreamWriter(contextOf('completions')).write(events))
   const deltas = text
     .split('\n\n')
     .filter(frame => frame.startsWith('data: {'))

@@ -12,6 +12,7 @@ import {
 import { contentFace } from '../../../../../worker/protocols/content/client/face.ts'
 import { type OperationPath, readOperationPath } from '../../../../../worker/protocols/content/client/path.ts'
 import type { StreamWriter } from '../../../../../worker/protocols/face.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/join-frames.ts'
 import { requestId } from './support.ts'
 
 export interface SdkCall {
@@ -51,7 +52,7 @@ export function createExchange(responses: NormalizedEvent[][][]): Exchange {
       if (!isStream) return Response.json(contentFace.writeResponse(accumulateEvents(reads.flat()), context))
       const writer = contentFace.createStreamWriter(context)
       return streamOf(
-        reads.map(read => writer.write(read)),
+        reads.map(read => joinFrames(writer.write(read))),
         writer
       )
     } catch (thrown) {

@@ -5,6 +5,7 @@ import t from 'tap'
 import { accumulateEvents, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import type { ResponseContext } from '../../../../../worker/protocols/face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/join-frames.ts'
 import {
   answer,
   call,
@@ -175,7 +176,7 @@ for (const [name, client] of Object.entries(clients)) {
       const request = readRequest(client.protocol, client.first, isStream)
       const context: ResponseContext = { requestId: 'r', createdAt: 1, model: 'alias', request }
       const next = isStream
-        ? client.next({ response: {}, frames: face.createStreamWriter(context).write(events) })
+        ? client.next({ response: {}, frames: joinFrames(face.createStreamWriter(context).write(events)) })
         : client.next({ response: face.writeResponse(accumulateEvents(events), context), frames: '' })
       // What a client sends is text, so nothing else than JSON may carry the state.
       const { body } = write(client.protocol, JSON.parse(JSON.stringify(next)))

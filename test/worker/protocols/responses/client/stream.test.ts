@@ -1,6 +1,14 @@
 import t from 'tap'
-import { GatewayError, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
+import {
+  GatewayError,
+  type JsonObject,
+  type NormalizedEvent,
+  type RequestEcho
+} from '../../../../../worker/normalized/index.ts'
+import type { StreamFrames } from '../../../../../worker/protocols/face.ts'
+import { writeEchoText } from '../../../../../worker/protocols/responses/client/echo.ts'
 import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/join-frames.ts'
 import { readResponsesStrictly } from '../../../../properties/responses-events.ts'
 import { accumulateWithSdk, eventsOf, requestId, responseContext, writeStream } from './support.ts'
 
@@ -84,8 +92,8 @@ t.test(
   async t => {
     const context = { ...responseContext({ store: true }), needsFinalId: true }
     const writer = createResponsesStreamWriter(context)
-    t.equal(writer.write([start]) + writer.write(text), '')
-    const written = writer.write([finish('th')])
+    t.same([writer.write([start]), writer.write(text)], ['', ''])
+    const written = joinFrames(writer.write([finish('th')]))
     t.strictSame(ids(written), ['resp_th'])
     t.equal((await accumulateWithSdk(written)).id, 'resp_th')
 
@@ -117,7 +125,7 @@ t.test('an error before the start event is a failed response', async t => {
 t.test('responses 72: a broken stream ends with its finished items only, and nothing follows (A14)', async t => {
   const writer = createResponsesStreamWriter(responseContext())
   const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_failure', { message: 'lost' }) }
-  const written =
+  const written = [
     writer.write([
       start,
       { type: 'reasoning-start' },
@@ -127,7 +135,11 @@ t.test('responses 72: a broken stream ends with its finished items only, and not
       { type: 'hosted-tool-progress', index: 0, status: 'completed' },
       { type: 'text-start' },
       { type: 'text-delta', text: 'Fo' }
-    ]) + writer.write([error])
+    ]),
+    writer.write([error])
+  ]
+    .map(joinFrames)
+    .join('')
   t.equal(writer.write([...text, finish()]), '')
   const { events, response } = readResponsesStrictly(written)
   t.match(response, {
@@ -145,6 +157,29 @@ t.test('responses 72: a broken stream ends with its finished items only, and not
   t.notOk(events.some(({ type }) => type === 'response.output_text.done'))
   t.equal((await accumulateWithSdk(written)).status, 'failed')
 })
+
+t.test(
+  'a large part of the request that three events repeat is encoded once, and its bytes are written three times',
+  async t => {
+    const context = responseContext({
+      tools: [{ type: 'function', name: 'f', description: 'Слово "слово".\n'.repeat(5000) }]
+    })
+    const { request } = context
+    const echoText = writeEchoText(request)
+    const stream = (echo: RequestEcho) => {
+      const writer = createResponsesStreamWriter({ ...context, request: { ...request, echo } })
+      return [[start], text, [finish()]].map(events => writer.write(events))
+    }
+    const written = stream({ members: {}, text: echoText })
+    const bytes = written.flatMap(frames =>
+      typeof frames === 'string' ? [] : frames.filter(piece => typeof piece !== 'string')
+    )
+    t.equal(bytes.length, 3)
+    t.equal(new Set(bytes).size, 1)
+    const read = (frames: StreamFrames[]) => readResponsesStrictly(frames.map(joinFrames).join(''))
+    t.strictSame(read(written), read(stream(request.echo ?? { members: {} })))
+  }
+)
 
 t.test('responses 70: a stream that the provider cut ends with response.incomplete', async t => {
   const { events, response } = readResponsesStrictly(

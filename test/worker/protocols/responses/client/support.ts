@@ -14,6 +14,7 @@ import { readResponsesRequest } from '../../../../../worker/protocols/responses/
 import type { ResponsesResponse } from '../../../../../worker/protocols/responses/client/schema.ts'
 import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
 import { writeResponsesResponse } from '../../../../../worker/protocols/responses/client/write-response.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/join-frames.ts'
 import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }
@@ -39,7 +40,7 @@ export function writeResponse(events: readonly NormalizedEvent[], body: JsonObje
 /** The text of a stream; every member of `reads` has the events of one upstream read. */
 export function writeStream(reads: ReadonlyArray<readonly NormalizedEvent[]>, context = responseContext()): string {
   const writer = createResponsesStreamWriter(context)
-  return reads.map(read => writer.write(read)).join('')
+  return reads.map(read => joinFrames(writer.write(read))).join('')
 }
 
 /** The response that the official SDK accumulates from the text of a stream. Rejects with the error of the SDK's helper. */
