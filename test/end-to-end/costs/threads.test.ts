@@ -100,7 +100,10 @@ t.test('cost 3: a large request with large schemas is answered and echoed as a s
     const more = { tools: [tool, { type: 'web_search' }], metadata: { a: 'b' }, stream }
     const texts = []
     for (const { url } of gateways) {
-      const response = await post(`${url}/v1/responses`, { ...bodyOf('responses', 'hi', { more }), instructions: long.repeat(20) })
+      const response = await post(`${url}/v1/responses`, {
+        ...bodyOf('responses', 'hi', { more }),
+        instructions: long.repeat(20)
+      })
       t.equal(response.status, 200)
       texts.push(withoutIds(response.text.split('\n')))
     }
