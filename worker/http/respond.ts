@@ -74,6 +74,7 @@ const PIECE_BYTES = 512 * 1024
  */
 const budget = createTurnBudget(PIECE_BYTES)
 
+/** Waits for a slow client; one that reads nothing for a long time loses its connection. */
 async function endInPieces(response: ServerResponse, body: Uint8Array): Promise<void> {
   for (let start = 0; start < body.byteLength; start += PIECE_BYTES) {
     await whenDrained(response)

@@ -66,6 +66,7 @@ export interface ResponseTextWriter {
   readonly echoText: string | undefined
 }
 
+/** Creates the writer of one stream. `echoText` is set for a request that was read in a thread. */
 export function createResponseTextWriter(
   context: ResponseContext,
   stringify: (value: object) => string
