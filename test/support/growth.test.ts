@@ -20,7 +20,7 @@ t.test('work that grows with the size to the power of 1.7 is found', async t => 
   t.ok(sum > 0)
 })
 
-t.test('work that grows too fast is found where twice its size is refused', async t => {
+t.test('work that grows too fast is found where a longer list is refused', async t => {
   const growth = measureGrowth(SIZE, size => () => {
     if (size <= 8 * SIZE) count(STEPS * (size / (8 * SIZE)) ** 2)
   })
