@@ -96,6 +96,8 @@ export function readBody(
     pieceBytes += chunk.length
     if (encoding === 'identity') {
       collector.add(chunk)
+      // The body exceeded the limit: the rest is read and dropped.
+      if (isFinished) return
       if (receivedBytes > LARGE_BODY_BYTES && pieceBytes >= PIECE_BYTES && pacer.areOthersServed) {
         pieceBytes = 0
         void hold(pacer.wait())

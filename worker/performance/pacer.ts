@@ -1,5 +1,5 @@
-// Lets work that takes long give way while other requests arrive. Turns of the event loop of its own are not enough for it: it
-// also has garbage collections, threads and the provider compete for the processors (ADR 2026-11-28-large-bodies-give-way).
+// Lets work that takes long give way while other requests arrive. Dividing it over turns of the event loop is not enough: it also starts
+// garbage collections, and its threads and its provider need the same processors (ADR 2026-11-28-large-bodies-give-way).
 // Earns: beside eight bodies of 8 MB at once, small requests wait 1.3 instead of 2.0 ms (median) and 20 instead of 25 ms (p99).
 
 export interface Pacer {
