@@ -9,6 +9,7 @@ import { accumulateEvents, GatewayError } from '../../worker/normalized/index.ts
 import type { CompletionsChunk, CompletionsMessage } from '../../worker/protocols/completions/client/schema.ts'
 import { createCompletionsStreamWriter } from '../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../worker/protocols/completions/client/write-response.ts'
+import { joinFrames } from '../../worker/protocols/shared/stream-frames.ts'
 import { responseContext } from '../worker/protocols/completions/client/support.ts'
 import { readStrictly } from './completions-chunks.ts'
 import { playResponse, randomResponse } from './random-responses.ts'
@@ -26,7 +27,7 @@ function contextOf({ isLegacy, wantsUsage }: StreamCase) {
 function writeStream(given: StreamCase, error?: GatewayError): string {
   const writer = createCompletionsStreamWriter(contextOf(given))
   const text = playResponse(given.response, error)
-    .map(read => writer.write(read))
+    .map(read => joinFrames(writer.write(read)))
     .join('')
   if (writer.write(playResponse(given.response).flat()) !== '') throw new Error('The writer wrote after the end.')
   return text

@@ -18,7 +18,7 @@ import {
   writeToolCallId
 } from '../../../worker/normalized/index.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
-import { joinFrames } from '../../../worker/protocols/shared/join-frames.ts'
+import { joinFrames } from '../../../worker/protocols/shared/stream-frames.ts'
 
 type Protocol = keyof typeof clientFaces
 

@@ -19,7 +19,7 @@ import {
 } from '../../normalized/index.ts'
 import type { ChatClientFace, ResponseContext } from '../../protocols/face.ts'
 import { clientFaces, embeddingsFaces, findProviderFace } from '../../protocols/registry.ts'
-import { joinFrames } from '../../protocols/shared/join-frames.ts'
+import { joinFrames } from '../../protocols/shared/stream-frames.ts'
 import { type ClientFormat, type OutsideBody, protocolsByFormat, readClientRequest } from '../formats.ts'
 import type { DebugContext } from '../job.ts'
 import { type DebugEnvironment, showUpstreamBody } from '../selected-route.ts'

@@ -9,6 +9,8 @@ import {
   type HostedToolProgressEvent,
   type HostedToolStartEvent
 } from '../../../normalized/index.ts'
+import type { StreamFrames } from '../../face.ts'
+import { concatFrames } from '../../shared/stream-frames.ts'
 import { type ShownRun, writeExecution, writeFile } from './write-response.ts'
 
 export type ExtensionEvent = HostedToolStartEvent | HostedToolProgressEvent | HostedToolEndEvent | FileEvent
@@ -16,21 +18,23 @@ export type ExtensionEvent = HostedToolStartEvent | HostedToolProgressEvent | Ho
 /** Both methods return an empty text when there is nothing to write. */
 export interface ExtensionDeltas {
   /** Takes an event and writes the members that it changes. */
-  write(event: ExtensionEvent): string
+  write(event: ExtensionEvent): StreamFrames
   /** Writes the members whose latest state was not written. */
-  writeRest(): string
+  writeRest(): StreamFrames
 }
 
 /** The repetitions of a member may be this many times as long as its latest value. */
 const REPETITIONS_MAX = 2
 /** Short lists are always repeated: progress is shown at once. */
 const REPEATED_CHARACTERS_MIN = 262_144
+/** An entry of this length, such as an image, is encoded once for all repetitions of its list. */
+const LARGE_ENTRY_CHARACTERS = 4096
 
 export function createExtensionDeltas(): ExtensionDeltas {
   const runs: ShownRun[] = []
-  const executions = createMember('tool_executions', texts => `[${texts.join()}]`)
-  const files = createMember('files', texts => `[${texts.join()}]`)
-  const inlineData = createMember('inline_data', texts => `{${texts.join()}}`)
+  const executions = createMember('tool_executions', '[]')
+  const files = createMember('files', '[]')
+  const inlineData = createMember('inline_data', '{}')
   /** Of each name in the inline data: its position, and the last run that has it. */
   const names = new Map<string, { position: number; run: number }>()
   let fileCount = 0
@@ -74,46 +78,65 @@ export function createExtensionDeltas(): ExtensionDeltas {
         case 'hosted-tool-end':
           setRun(event.index, { status: event.status })
           setInlineData(event)
-          return withContent(executions.write() + (event.inlineData === undefined ? '' : inlineData.write()))
+          return withContent(executions.write(), event.inlineData === undefined ? '' : inlineData.write())
         default:
           return assertNever(event)
       }
     },
-    writeRest: () => withContent(executions.writeRest() + files.writeRest() + inlineData.writeRest())
+    writeRest: () => withContent(executions.writeRest(), files.writeRest(), inlineData.writeRest())
   }
 }
 
 /** The chunks have an empty content, because clients expect one. */
-function withContent(members: string): string {
-  return members === '' ? '' : `"content":""${members}`
+function withContent(...members: readonly StreamFrames[]): StreamFrames {
+  const written = concatFrames(...members)
+  return written === '' ? '' : concatFrames('"content":""', written)
 }
 
 interface Member {
   /** Sets the JSON text of an entry. */
   set(position: number, text: string): void
   /** Writes the member with a comma before it; '' for a repetition that would be too long. */
-  write(): string
+  write(): StreamFrames
   /** Writes the member if its latest state was not written. */
-  writeRest(): string
+  writeRest(): StreamFrames
 }
 
-/** A member whose value consists of entries; only a changed entry is serialized again. */
-function createMember(name: string, join: (texts: readonly string[]) => string): Member {
-  const texts: string[] = []
+/**
+ * A member whose value consists of entries; only a changed entry is serialized again.
+ *
+ * @param brackets what stands around the entries.
+ */
+function createMember(name: string, brackets: '[]' | '{}'): Member {
+  const entries: Array<string | Uint8Array> = []
   let length = 0
   let writtenLength = 0
   let isChanged = false
 
-  function writeAll(): string {
+  function writeAll(): StreamFrames {
     isChanged = false
     writtenLength += length
-    return texts.length === 0 ? '' : `,"${name}":${join(texts)}`
+    if (entries.length === 0) return ''
+    const pieces: Array<string | Uint8Array> = []
+    let text = `,"${name}":${brackets[0]}`
+    for (const [position, entry] of entries.entries()) {
+      if (position > 0) text += ','
+      if (typeof entry === 'string') {
+        text += entry
+        continue
+      }
+      pieces.push(text, entry)
+      text = ''
+    }
+    text += brackets[1]
+    return pieces.length === 0 ? text : [...pieces, text]
   }
 
   return {
     set(position, text) {
-      length += text.length + 1 - (texts[position] === undefined ? 0 : texts[position].length + 1)
-      texts[position] = text
+      const entry = text.length < LARGE_ENTRY_CHARACTERS ? text : Buffer.from(text)
+      length += entry.length + 1 - (entries[position] === undefined ? 0 : entries[position].length + 1)
+      entries[position] = entry
       isChanged = true
     },
     write() {

@@ -12,8 +12,9 @@ import {
   type ResponseIdentity
 } from '../../../normalized/index.ts'
 import { writeJsonText } from '../../../performance/short-text.ts'
-import type { ResponseContext, StreamWriter } from '../../face.ts'
+import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { concatFrames, joinFrames } from '../../shared/stream-frames.ts'
 import { writeCompletionsStreamError } from './errors.ts'
 import { addDetails } from './provider-state.ts'
 import type { CompletionsAnnotation, CompletionsDelta } from './schema.ts'
@@ -34,7 +35,7 @@ const DONE = 'data: [DONE]\n\n'
 const DELTA_START = '{"index":0,"delta":{'
 
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
-export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter<string> {
+export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
   const { usesLegacyFunctions, wantsStreamUsage } = context.request
   let head = writeHead(context, undefined)
   let beforeDelta = `${head}${DELTA_START}`
@@ -66,9 +67,12 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   /** Writes a chunk with `members` as its delta. The first chunk also has the role, because the SDK's helper throws without it. */
   function chunk(members: string): string {
-    if (hasChunk) return `${beforeDelta}${members}${afterDelta}}\n\n`
+    return hasChunk ? `${beforeDelta}${members}${afterDelta}}\n\n` : joinFrames(firstChunk(members))
+  }
+
+  function firstChunk(members: StreamFrames): StreamFrames {
     hasChunk = true
-    return `${beforeDelta}"role":"assistant",${members}${afterDelta}${metadataMember(metadata)}}\n\n`
+    return concatFrames(`${beforeDelta}"role":"assistant",`, members, `${afterDelta}${metadataMember(metadata)}}\n\n`)
   }
 
   function chunkOf(delta: CompletionsDelta): string {
@@ -79,19 +83,24 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     return members === '' ? '' : chunk(members)
   }
 
-  function writeExtension(event: ExtensionEvent): string {
-    if (event.type === 'file' && isShownAsLine(event.file)) listedFiles.push(event.file)
-    extensions ??= createExtensionDeltas()
-    return chunkUnlessEmpty(extensions.write(event))
+  function chunkOfExtensions(members: StreamFrames): StreamFrames {
+    if (members === '') return ''
+    return hasChunk ? concatFrames(beforeDelta, members, `${afterDelta}}\n\n`) : firstChunk(members)
   }
 
-  function writeFinish(event: FinishEvent): string {
+  function writeExtension(event: ExtensionEvent): StreamFrames {
+    if (event.type === 'file' && isShownAsLine(event.file)) listedFiles.push(event.file)
+    extensions ??= createExtensionDeltas()
+    return chunkOfExtensions(extensions.write(event))
+  }
+
+  function writeFinish(event: FinishEvent): StreamFrames {
     isEnded = true
     const reason = mapFinishReason(event.reason, { callCount: calls.count, usesLegacyFunctions })
     const usageMember = usage === null ? '' : `,"usage":${JSON.stringify(writeUsage(usage))}`
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk('"content":""')
-    const rest = chunkUnlessEmpty(extensions?.writeRest() ?? '')
+    const rest = chunkOfExtensions(extensions?.writeRest() ?? '')
     addDetails(details, { state: event.state })
     const states = details.length === 0 ? '' : chunkOf({ reasoning_details: details })
     const lines = writeFileLines(listedFiles, context.request, contentLength > 0)
@@ -101,10 +110,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
     const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
-    return opening + states + rest + named + sources + finish + usageChunk + DONE
+    return concatFrames(opening, states, rest, named, sources, finish, usageChunk, DONE)
   }
 
-  function writeEvent(event: NormalizedEvent): string {
+  function writeEvent(event: NormalizedEvent): StreamFrames {
     switch (event.type) {
       case 'text-delta':
         contentLength += event.text.length
@@ -170,13 +179,17 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   return {
     write(events) {
-      let written = ''
+      let written: StreamFrames = ''
       for (const event of events) {
         if (isEnded) return written
-        written += writeEvent(event)
+        const frames = writeEvent(event)
+        if (typeof written === 'string' && typeof frames === 'string') written += frames
+        else written = concatFrames(written, frames)
       }
+      if (isEnded) return written
       // The name of a call is written without waiting for its arguments (field lesson A18).
-      return isEnded ? written : written + chunkUnlessEmpty(calls.writePending())
+      const pending = chunkUnlessEmpty(calls.writePending())
+      return typeof written === 'string' ? written + pending : concatFrames(written, pending)
     }
   }
 }

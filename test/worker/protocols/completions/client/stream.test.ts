@@ -2,7 +2,8 @@ import t from 'tap'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { createCompletionsStreamWriter } from '../../../../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../../../../worker/protocols/completions/client/write-response.ts'
-import { eventsOf, responseContext } from './support.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { eventsOf, responseContext, writeStream } from './support.ts'
 
 const finish: NormalizedEvent = { type: 'finish', reason: 'stop', providerReason: 'stop', metadata: {} }
 
@@ -14,11 +15,8 @@ t.test('events that a client cannot see write nothing', async t => {
 })
 
 t.test('the events of one read are written as one text (A18)', async t => {
-  const writer = createCompletionsStreamWriter(responseContext())
-  const written = writer.write([
-    { type: 'text-start' },
-    { type: 'text-delta', text: 'a' },
-    { type: 'text-delta', text: 'b' }
+  const written = writeStream([
+    [{ type: 'text-start' }, { type: 'text-delta', text: 'a' }, { type: 'text-delta', text: 'b' }]
   ])
   t.equal(written.split('\n\n').length, 3)
 })
@@ -29,15 +27,13 @@ t.test('events after the end write nothing (A2, A5)', async t => {
     { type: 'error', error: new GatewayError('provider_failure') } satisfies NormalizedEvent
   ]) {
     const writer = createCompletionsStreamWriter(responseContext())
-    t.ok(writer.write([end, { type: 'text-delta', text: 'late' }, finish]).endsWith('data: [DONE]\n\n'))
+    t.ok(joinFrames(writer.write([end, { type: 'text-delta', text: 'late' }, finish])).endsWith('data: [DONE]\n\n'))
     t.equal(writer.write([{ type: 'text-delta', text: 'later' }, finish]), '')
   }
 })
 
 t.test('every chunk has the time and the id of the request', async t => {
-  const writer = createCompletionsStreamWriter(responseContext())
-  const frames = writer
-    .write(eventsOf(assembler => assembler.text('a')))
+  const frames = writeStream([eventsOf(assembler => assembler.text('a'))])
     .trimEnd()
     .split('\n\n')
   for (const frame of frames.slice(0, -1)) {
@@ -55,7 +51,7 @@ t.test('a reasoning block without text adds nothing to the stream or the respons
     { type: 'reasoning-end' },
     finish
   ]
-  const written = createCompletionsStreamWriter(responseContext()).write(events)
+  const written = writeStream([events])
   t.match(written, '"reasoning_content":"hm"')
   const whole = writeCompletionsResponse(accumulateEvents(events), responseContext())
   t.equal(whole.choices[0].message.reasoning_content, 'hm')
@@ -81,10 +77,39 @@ t.test(
     const expected = { images: ['of 1'], sources: { 1: 'of 0' } }
     const whole = writeCompletionsResponse(accumulateEvents(events), responseContext())
     t.same(whole.choices[0].message.inline_data, expected)
-    const frames = createCompletionsStreamWriter(responseContext()).write(events).trimEnd().split('\n\n')
+    const frames = writeStream([events]).trimEnd().split('\n\n')
     const shown = frames
       .slice(0, -1)
       .map(frame => JSON.parse(frame.slice('data: '.length)).choices[0]?.delta.inline_data)
     t.same(shown.filter(data => data !== undefined).at(-1), expected)
   }
 )
+
+t.test('images are encoded once, however often their list is repeated, and the last list has all of them', async t => {
+  const image = 'abcd'.repeat(25_000)
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const files = names.map((fileId): NormalizedEvent[] => [
+    { type: 'file', file: { fileId, mediaType: 'image/png', target: 'image', base64: image + fileId } }
+  ])
+  const reads = [...files, [finish]]
+  const writer = createCompletionsStreamWriter(responseContext())
+  const written = reads.map(read => writer.write(read))
+  const bytes = written.flatMap(frames =>
+    typeof frames === 'string' ? [] : frames.filter(piece => typeof piece !== 'string')
+  )
+  t.equal(new Set(bytes).size, names.length)
+  t.ok(bytes.length > names.length)
+  const lists = written
+    .map(joinFrames)
+    .join('')
+    .trimEnd()
+    .split('\n\n')
+    .slice(0, -1)
+    .map(frame => JSON.parse(frame.slice('data: '.length)).choices[0].delta.files)
+    .filter(list => list !== undefined)
+  t.same(lists.at(0), [{ id: 'a', mime: 'image/png', target: 'image', content: `${image}a` }])
+  t.same(
+    lists.at(-1),
+    writeCompletionsResponse(accumulateEvents(reads.flat()), responseContext()).choices[0].message.files
+  )
+})

@@ -8,8 +8,10 @@ import {
 } from '../../../../../worker/normalized/index.ts'
 import { readCompletionsRequest } from '../../../../../worker/protocols/completions/client/face.ts'
 import type { CompletionsResponse } from '../../../../../worker/protocols/completions/client/schema.ts'
+import { createCompletionsStreamWriter } from '../../../../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../../../../worker/protocols/completions/client/write-response.ts'
 import type { ResponseContext } from '../../../../../worker/protocols/face.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
 import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }
@@ -31,4 +33,10 @@ export function responseContext(body: JsonObject = {}): ResponseContext {
 /** Writes the response that the events add up to, for a request with the given body. */
 export function writeResponse(events: readonly NormalizedEvent[], body: JsonObject = {}): CompletionsResponse {
   return writeCompletionsResponse(accumulateEvents(events), responseContext(body))
+}
+
+/** The text of a stream; every member of `reads` has the events of one upstream read. */
+export function writeStream(reads: ReadonlyArray<readonly NormalizedEvent[]>, context = responseContext()): string {
+  const writer = createCompletionsStreamWriter(context)
+  return reads.map(read => joinFrames(writer.write(read))).join('')
 }

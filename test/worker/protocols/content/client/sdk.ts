@@ -12,7 +12,7 @@ import {
 import { contentFace } from '../../../../../worker/protocols/content/client/face.ts'
 import { type OperationPath, readOperationPath } from '../../../../../worker/protocols/content/client/path.ts'
 import type { StreamWriter } from '../../../../../worker/protocols/face.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/join-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
 import { requestId } from './support.ts'
 
 export interface SdkCall {
