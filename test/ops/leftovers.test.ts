@@ -1,3 +1,4 @@
+// Alone: it looks at what a run of other test files leaves behind.
 // Runs a sample of the tests in a temporary directory of its own: when they have ended, nothing of them is left.
 
 import { globSync, readdirSync, readFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Alone: it measures processor times, for a minute on a busy machine.
 // The cost of a request grows with its size only: every list of every operation is read, admitted and written on each contract of the
 // provider, with n and with 8 n of the smallest items.
 

@@ -8,6 +8,10 @@ const MEMORY_RUNS = 9
 /** The largest growth that still counts as linear: eight times the work may cost half as much again for each item. */
 export const LINEAR_GROWTH_MAX = 12
 
+/** Twice the bound in the best of so many runs is no busy moment of the machine: further runs would only cost time. */
+const CLEAR_RUNS = 6
+const CLEAR_GROWTH = 2 * LINEAR_GROWTH_MAX
+
 /**
  * A growth is divided by at most this much for the memory of the machine. Work that grows with the size to the power of 1.7 has a growth of 34,
  * so it is still found.
@@ -35,8 +39,9 @@ function readThreadMs(): number {
 
 /**
  * How many times as long eight times the work takes: about eight where the cost is linear, 64 where it is quadratic. A growth beyond the
- * bound is measured again with four times the size, and the lesser of the two counts: the growth of work that is not linear rises with its size,
- * and that of work that leaves the caches of the processor, or meets a busy moment of the machine, does not.
+ * bound is measured again with four times the size, or with the same where so long a list is refused, and the lesser of the two counts: the
+ * growth of work that is not linear rises with its size, and that of work that leaves the caches of the processor, or meets a busy moment of
+ * the machine, does not.
  * @param prepare makes work of a size, which is then done once.
  */
 export function measureGrowth(size: number, prepare: (size: number) => () => void): number {
@@ -45,10 +50,19 @@ export function measureGrowth(size: number, prepare: (size: number) => () => voi
   const measured = measureOneSize(size, prepare)
   if (measured.growth <= LINEAR_GROWTH_MAX) return measured.growth
   // Measured: items that cost 0.8 us each in 1200 of them, 2.4 in 9600 and 2.8 in 38,400 are linear work that leaves the caches.
-  const repeated = measureOneSize(4 * size, prepare)
-  // A longer list that costs less is beyond a bound and was refused: it confirms nothing.
-  if (repeated.largeMs < measured.largeMs) return measured.growth
-  return Math.min(measured.growth, repeated.growth)
+  const larger = measureUnlessRefused(4 * size, prepare)
+  // A longer list that costs less was refused as well: it confirms nothing.
+  const isRefused = larger === undefined || larger.largeMs < measured.largeMs
+  return Math.min(measured.growth, isRefused ? measureOneSize(size, prepare).growth : larger.growth)
+}
+
+/** Undefined when the work throws: so long a list is beyond a bound. */
+function measureUnlessRefused(size: number, prepare: (size: number) => () => void): MeasuredGrowth | undefined {
+  try {
+    return measureOneSize(size, prepare)
+  } catch {
+    return undefined
+  }
 }
 
 interface MeasuredGrowth {
@@ -77,6 +91,7 @@ function measureOneSize(size: number, prepare: (size: number) => () => void): Me
     smallMs = Math.min(smallMs, smallNowMs)
     if (largeMs <= LINEAR_GROWTH_MAX * smallMs) return { growth: growthOf(smallMs, largeMs), largeMs }
     growths.push(growthOf(smallNowMs, largeNowMs))
+    if (run + 1 >= CLEAR_RUNS && growthOf(smallMs, largeMs) > CLEAR_GROWTH) break
   }
   // The shortest times may come from different moments, and the processor is faster at some. Both times of one run come from one moment.
   const growth = Math.min(growthOf(smallMs, largeMs), median(growths)) / measureMemoryShare(size)

@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import type { FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { type EventStreamOptions, type EventStreamWriter, startEventStream } from '../../../worker/http/event-stream.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
-import { openConnection, signalled, startApplication } from './support.ts'
+import { messagesRoute, openConnection, signalled, startApplication } from './support.ts'
 
 const POST_CHAT = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\norigin: http://a.b\r\ncontent-length: 0\r\n\r\n'
 
@@ -12,14 +11,7 @@ const POST_CHAT = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\norigin: http://a.b\r
 async function openStream(t: Test, options: EventStreamOptions = {}) {
   const { promise, resolve } = signalled<{ stream: EventStreamWriter; reply: FastifyReply }>()
   const { port } = await startApplication(t, {
-    routes: app =>
-      mountOperation(app, {
-        method: 'POST',
-        path: '/messages',
-        family: 'messages',
-        isModelRequest: true,
-        handler: (_request, reply) => resolve({ stream: startEventStream(reply, options), reply })
-      })
+    routes: messagesRoute((_request, reply) => resolve({ stream: startEventStream(reply, options), reply }))
   })
   const connection = await openConnection(t, port)
   connection.socket.write(POST_CHAT)
@@ -171,18 +163,11 @@ t.test('a cut response whose client disconnects meanwhile leaves nothing behind'
 t.test('a stream that starts after a client disconnect is closed from the start', async t => {
   const { promise, resolve } = signalled<{ reply: FastifyReply }>()
   const { port, drainGate } = await startApplication(t, {
-    routes: app =>
-      mountOperation(app, {
-        method: 'POST',
-        path: '/messages',
-        family: 'messages',
-        isModelRequest: true,
-        handler: (_request, reply) => {
-          reply.hijack()
-          // A reply is thenable: resolved with it directly, the promise would wait for the response.
-          resolve({ reply })
-        }
-      })
+    routes: messagesRoute((_request, reply) => {
+      reply.hijack()
+      // A reply is thenable: resolved with it directly, the promise would wait for the response.
+      resolve({ reply })
+    })
   })
   const { socket } = await openConnection(t, port)
   socket.write(POST_CHAT)

@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createListener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { waitUntil } from '../../support/processes.ts'
-import { openConnection, signalled, startApplication, unrecorded } from './support.ts'
+import { messagesRoute, openConnection, signalled, startApplication, unrecorded } from './support.ts'
 
 const loopback = { host: '127.0.0.1', port: 0, reusePort: false }
 
@@ -63,18 +62,11 @@ t.test(
     const { promise: arrived, resolve: arrive } = signalled<void>()
     const { promise: finished, resolve: finish } = signalled<void>()
     const { listener, port, drainGate } = await startApplication(t, {
-      routes: app =>
-        mountOperation(app, {
-          method: 'POST',
-          path: '/messages',
-          family: 'messages',
-          isModelRequest: true,
-          handler: async (_request, reply) => {
-            arrive()
-            await finished
-            sendJson(reply, 200, {}, '{"done":true}')
-          }
-        })
+      routes: messagesRoute(async (_request, reply) => {
+        arrive()
+        await finished
+        sendJson(reply, 200, {}, '{"done":true}')
+      })
     })
     const health = 'GET /health HTTP/1.1\r\nhost: a\r\n\r\n'
     const [used, idle] = await Promise.all(
@@ -194,17 +186,12 @@ t.test(
   'malformed bytes behind a running request end it with its own error, whatever the client still sends',
   async t => {
     const { port } = await startApplication(t, {
-      routes: app =>
-        mountOperation(app, {
-          method: 'POST',
-          path: '/messages',
-          family: 'messages',
-          isModelRequest: true,
-          handler: ({ context }) =>
-            new Promise((_resolve, reject) => {
-              context.signal.addEventListener('abort', () => reject(context.signal.reason))
-            })
-        })
+      routes: messagesRoute(
+        ({ context }) =>
+          new Promise((_resolve, reject) => {
+            context.signal.addEventListener('abort', () => reject(context.signal.reason))
+          })
+      )
     })
     const { socket, waitFor, closed, received } = await openConnection(t, port)
     socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n')
@@ -220,16 +207,9 @@ t.test(
 
 t.test('closing ends requests that do not end by themselves, and may be called again', async t => {
   const { listener, port } = await startApplication(t, {
-    routes: app =>
-      mountOperation(app, {
-        method: 'POST',
-        path: '/messages',
-        family: 'messages',
-        isModelRequest: true,
-        handler: (_request, reply) => {
-          reply.hijack()
-        }
-      })
+    routes: messagesRoute((_request, reply) => {
+      reply.hijack()
+    })
   })
   const request = httpRequest({ host: '127.0.0.1', port, path: '/v1/messages', method: 'POST', agent: false }).end()
   const failed = once(request, 'error')

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
-import { openConnection, type RawConnection, signalled, startApplication } from './support.ts'
+import { messagesRoute, openConnection, type RawConnection, signalled, startApplication } from './support.ts'
 
 const PIECE_BYTES = 512 * 1024
 const body = Buffer.from(JSON.stringify(Array.from({ length: 2_000_000 }, (_, index) => index)))
@@ -12,17 +11,10 @@ const REQUEST = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\
 /** An application whose responses are large, and a raw connection to it that has sent requests. */
 async function openLarge(t: Test, requests = 1, watch: (response: ServerResponse) => void = () => undefined) {
   const { port } = await startApplication(t, {
-    routes: app =>
-      mountOperation(app, {
-        method: 'POST',
-        path: '/messages',
-        family: 'messages',
-        isModelRequest: true,
-        handler(_request, reply) {
-          watch(reply.raw)
-          sendJson(reply, 200, {}, body)
-        }
-      })
+    routes: messagesRoute((_request, reply) => {
+      watch(reply.raw)
+      sendJson(reply, 200, {}, body)
+    })
   })
   const connection = await openConnection(t, port)
   connection.socket.write(REQUEST.repeat(requests))

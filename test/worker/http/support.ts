@@ -15,6 +15,7 @@ import { createDrainGate, type DrainGate } from '../../../worker/http/drain-gate
 import { createFingerprint } from '../../../worker/http/fingerprint.ts'
 import type { Listener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
+import { mountOperation } from '../../../worker/http/route-traits.ts'
 import type { UnservedRequests } from '../../../worker/http/unserved-request.ts'
 import { createObservers } from '../../../worker/observation/create-observers.ts'
 import { createObservation } from '../../../worker/observation/observation.ts'
@@ -112,6 +113,12 @@ function describeAuthorization(authorization: UpstreamAuthorization): object {
     case 'user':
       return { type: 'user', user: authorization.user, password: authorization.password.reveal() }
   }
+}
+
+/** `POST /v1/messages` with this handler, for `routes` of an application that needs no other. */
+export function messagesRoute(handler: Handler): (app: FastifyInstance) => void {
+  return app =>
+    mountOperation(app, { method: 'POST', path: '/messages', family: 'messages', isModelRequest: true, handler })
 }
 
 /** A promise and the function that resolves it, for a handler that passes something to its test. */

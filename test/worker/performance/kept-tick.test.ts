@@ -1,3 +1,4 @@
+// Alone: it compares processor times.
 // Compares the cost of a tick before and after the full collections of an idle period, in a separate process, because V8 keeps the shapes
 // that it has recorded.
 

@@ -1,3 +1,4 @@
+// Alone: it measures processor times, for a minute on a busy machine.
 // The cost of writing a response grows as fast as the response, in every client protocol, whole and as a stream: one line for each
 // list that a response may hold. The lists are longer than the bounds of a response allow, so that the growth can be measured.
 

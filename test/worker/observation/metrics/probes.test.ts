@@ -1,3 +1,4 @@
+// Alone: it measures the event loop of its process.
 // The probes of a worker process.
 
 import t, { type Test } from 'tap'

@@ -1,3 +1,4 @@
+// Alone: it measures processor times, for a minute on a busy machine.
 // The cost of reading a response grows as fast as the response, for every list that the upstream can make long: one line each.
 // Nesting has no line: its depth is bounded, and `JSON.stringify` compares each level with those around it.
 
