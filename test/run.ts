@@ -1,6 +1,6 @@
 // Runs all tests (`npm test`). In a process of its own, a file takes longer to load the product's modules than most files take to run their
 // cases. So the files of a folder run in one process, in groups; those that start gateways, and those that begin with "// Alone:" and a
-// reason, run alone. `npx tap <file>` runs a single file.
+// reason, run alone. `npm test -- <file>` runs only the files that it names.
 
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -45,5 +45,9 @@ function writeGroup(name: string, members: readonly string[]): string {
   return relative(root, file)
 }
 
-const { status } = spawnSync('tap', [...alone, ...writeGroups()], { cwd: root, stdio: 'inherit' })
+const named = process.argv.slice(2)
+const { status } = spawnSync('tap', named.length > 0 ? named : [...alone, ...writeGroups()], {
+  cwd: root,
+  stdio: 'inherit'
+})
 process.exit(status ?? 1)

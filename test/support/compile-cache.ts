@@ -1,4 +1,4 @@
-// Every test file and every started gateway is a process of its own that reads the same modules: a cache of the compiled code halves
+// Every group of test files and every started gateway is a process of its own that reads the same modules: a cache of the compiled code halves
 // the processor time of their start.
 
 import { join } from 'node:path'

@@ -53,8 +53,8 @@ const end = (index: number, sources: number, inlineData?: JsonObject): Normalize
   sources: Array.from({ length: sources }, (_, id) => ({ id: `${id}`, url: `https://e.test/${id}`, title: 't' })),
   ...(inlineData === undefined ? {} : { inlineData })
 })
-const file = (index: number, mediaType: string): Events => [
-  { type: 'file', file: { fileId: `f${index}`, mediaType, base64: 'AAAA'.repeat(20) } }
+const file = (index: number, mediaType: string, characters = 80): Events => [
+  { type: 'file', file: { fileId: `f${index}`, mediaType, base64: 'A'.repeat(characters) } }
 ]
 const citation = (index: number): NormalizedEvent => ({
   type: 'citation',
@@ -101,6 +101,10 @@ const lists: Record<string, [size: number, make: (size: number) => Events]> = {
   'progress of one run': [
     1000,
     size => [start(0, 'image_generate'), ...many(size, () => [progress(0, 'generating')]), end(0, 0)]
+  ],
+  'large images and a text': [
+    60,
+    size => [...many(size, index => file(index, 'image/png', 4400)), ...block('text', 20 * size)]
   ],
   'images of open runs': [
     300,

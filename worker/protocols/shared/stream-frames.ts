@@ -3,7 +3,7 @@
 import type { StreamFrames } from '../face.ts'
 
 /** Puts frames one behind the other: one text when no part is in pieces. */
-export function concatFrames(...parts: readonly StreamFrames[]): StreamFrames {
+export function concatFrames(parts: readonly StreamFrames[]): StreamFrames {
   const pieces: Array<string | Uint8Array> = []
   let text = ''
   for (const part of parts) {

@@ -89,8 +89,8 @@ export function createExtensionDeltas(): ExtensionDeltas {
 
 /** The chunks have an empty content, because clients expect one. */
 function withContent(...members: readonly StreamFrames[]): StreamFrames {
-  const written = concatFrames(...members)
-  return written === '' ? '' : concatFrames('"content":""', written)
+  const written = concatFrames(members)
+  return written === '' ? '' : concatFrames(['"content":""', written])
 }
 
 interface Member {

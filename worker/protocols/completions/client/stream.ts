@@ -72,7 +72,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   function firstChunk(members: StreamFrames): StreamFrames {
     hasChunk = true
-    return concatFrames(`${beforeDelta}"role":"assistant",`, members, `${afterDelta}${metadataMember(metadata)}}\n\n`)
+    return concatFrames([`${beforeDelta}"role":"assistant",`, members, `${afterDelta}${metadataMember(metadata)}}\n\n`])
   }
 
   function chunkOf(delta: CompletionsDelta): string {
@@ -85,7 +85,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   function chunkOfExtensions(members: StreamFrames): StreamFrames {
     if (members === '') return ''
-    return hasChunk ? concatFrames(beforeDelta, members, `${afterDelta}}\n\n`) : firstChunk(members)
+    return hasChunk ? concatFrames([beforeDelta, members, `${afterDelta}}\n\n`]) : firstChunk(members)
   }
 
   function writeExtension(event: ExtensionEvent): StreamFrames {
@@ -110,7 +110,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
       `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
     const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
-    return concatFrames(opening, states, rest, named, sources, finish, usageChunk, DONE)
+    return concatFrames([opening, states, rest, named, sources, finish, usageChunk, DONE])
   }
 
   function writeEvent(event: NormalizedEvent): StreamFrames {
@@ -179,17 +179,21 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   return {
     write(events) {
-      let written: StreamFrames = ''
+      /** What goes before `written`: put together once, because each time copies all pieces so far. */
+      const parts: StreamFrames[] = []
+      let written = ''
       for (const event of events) {
-        if (isEnded) return written
+        if (isEnded) break
         const frames = writeEvent(event)
-        if (typeof written === 'string' && typeof frames === 'string') written += frames
-        else written = concatFrames(written, frames)
+        if (typeof frames === 'string') written += frames
+        else {
+          parts.push(written, frames)
+          written = ''
+        }
       }
-      if (isEnded) return written
       // The name of a call is written without waiting for its arguments (field lesson A18).
-      const pending = chunkUnlessEmpty(calls.writePending())
-      return typeof written === 'string' ? written + pending : concatFrames(written, pending)
+      if (!isEnded) written += chunkUnlessEmpty(calls.writePending())
+      return parts.length === 0 ? written : concatFrames([...parts, written])
     }
   }
 }
