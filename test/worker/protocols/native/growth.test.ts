@@ -6,6 +6,7 @@ import t from 'tap'
 import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
+import { readResponse } from '../read-response.ts'
 import { type NativeFace, openReader, plainReading } from './support.ts'
 
 /** The smaller size, how often it is read to be measurable, and the frames of a response of that size. */
@@ -154,13 +155,6 @@ const v1End = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage
 const encode = (frames: readonly object[]): Buffer =>
   Buffer.from(frames.map(frame => `data: ${JSON.stringify(frame)}\n\n`).join(''))
 
-/** Reads each response from its bytes; fails unless it ends as a response that is complete. */
-function read(face: NativeFace, bytes: Buffer, isWhole: boolean, buffersToolCalls: boolean): void {
-  const reader = openReader(face, { reading: { ...plainReading, buffersToolCalls } })
-  const events = isWhole ? reader.readBody(bytes) : [...reader.push(bytes), ...reader.end()]
-  if (events.at(-1)?.type !== 'finish') throw new Error(`The response ended as ${events.at(-1)?.type}.`)
-}
-
 function grows(
   name: string,
   face: NativeFace,
@@ -174,7 +168,9 @@ function grows(
     measureGrowth(size, count => {
       const bytes = write(count)
       return () => {
-        for (let time = 0; time < times; time++) read(face, bytes, isWhole, isBuffered)
+        for (let time = 0; time < times; time++) {
+          readResponse(openReader(face, { reading: { ...plainReading, buffersToolCalls: isBuffered } }), bytes, isWhole)
+        }
       }
     })
   )

@@ -4,6 +4,7 @@
 import t from 'tap'
 import type { JsonObject } from '../../../../../worker/normalized/index.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../../support/growth.ts'
+import { readResponse } from '../../read-response.ts'
 import { answer, chunk, openReader, type Protocol, write, writeFrames } from './support.ts'
 
 /** The smaller size, how often it is read to be measurable, and the deltas of a response of that size. */
@@ -80,18 +81,11 @@ const deltas: Record<string, ListMaker> = {
 
 const end = chunk({}, 'stop')
 
-/** Reads a response; fails unless it ends as a response that is complete. */
-function read(bytes: Buffer, isWhole: boolean): void {
-  const reader = openReader()
-  const events = isWhole ? reader.readBody(bytes) : [...reader.push(bytes), ...reader.end()]
-  if (events.at(-1)?.type !== 'finish') throw new Error(`The response ended as ${events.at(-1)?.type}.`)
-}
-
 function measure([size, times]: ListMaker, make: (size: number) => Buffer, isWhole: boolean): number {
   return measureGrowth(size, count => {
     const bytes = make(count)
     return () => {
-      for (let time = 0; time < times; time++) read(bytes, isWhole)
+      for (let time = 0; time < times; time++) readResponse(openReader(), bytes, isWhole)
     }
   })
 }

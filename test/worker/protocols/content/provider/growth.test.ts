@@ -4,6 +4,7 @@
 import t from 'tap'
 import type { JsonObject } from '../../../../../worker/normalized/index.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../../support/growth.ts'
+import { readResponse } from '../../read-response.ts'
 import { answer, chunk, openReader, type Protocol, write, writeFrames } from './support.ts'
 
 /** The smaller size, how often it is read to be measurable, and the parts of a response of that size. */
@@ -37,18 +38,11 @@ const parts: Record<string, ListMaker> = {
   'parts of unknown kinds': [2000, 1, size => repeat(size, index => ({ [`kind${index % 1000}`]: {} }))]
 }
 
-/** Reads a response; fails unless it ends as a response that is complete. */
-function read(bytes: Buffer, isWhole: boolean): void {
-  const reader = openReader()
-  const events = isWhole ? reader.readBody(bytes) : [...reader.push(bytes), ...reader.end()]
-  if (events.at(-1)?.type !== 'finish') throw new Error(`The response ended as ${events.at(-1)?.type}.`)
-}
-
 function measure([size, times]: ListMaker, make: (size: number) => Buffer, isWhole: boolean): number {
   return measureGrowth(size, count => {
     const bytes = make(count)
     return () => {
-      for (let time = 0; time < times; time++) read(bytes, isWhole)
+      for (let time = 0; time < times; time++) readResponse(openReader(), bytes, isWhole)
     }
   })
 }
@@ -99,7 +93,7 @@ for (const [name, [size, make]] of Object.entries(plainJson)) {
   t.test(`cost 7: content_compatible: plain JSON: ${name}`, async t => {
     const growth = measureGrowth(size, count => {
       const bytes = Buffer.from(make(count))
-      return () => read(bytes, false)
+      return () => readResponse(openReader(), bytes, false)
     })
     t.ok(growth <= LINEAR_GROWTH_MAX, `${growth.toFixed(1)} times for eight times the work`)
   })

@@ -4,6 +4,7 @@
 import t from 'tap'
 import type { JsonObject } from '../../../../../worker/normalized/index.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../../support/growth.ts'
+import { readResponse } from '../../read-response.ts'
 import {
   answer,
   call,
@@ -71,18 +72,12 @@ const frames: Record<string, ListMaker> = {
   'events of unknown kinds': [1000, 1, size => repeat(size, index => ({ type: `other_${index}` }))]
 }
 
-/** Reads a response; fails unless it ends as a response that is complete. */
-function read(bytes: Buffer, isWhole: boolean): void {
-  const reader = openReader({ reading: { needsJsonArguments: false } })
-  const events = isWhole ? reader.readBody(bytes) : [...reader.push(bytes), ...reader.end()]
-  if (events.at(-1)?.type !== 'finish') throw new Error(`The response ended as ${events.at(-1)?.type}.`)
-}
-
 function measure([size, times]: ListMaker, make: (size: number) => Buffer, isWhole: boolean): number {
   return measureGrowth(size, count => {
     const bytes = make(count)
     return () => {
-      for (let time = 0; time < times; time++) read(bytes, isWhole)
+      for (let time = 0; time < times; time++)
+        readResponse(openReader({ reading: { needsJsonArguments: false } }), bytes, isWhole)
     }
   })
 }
