@@ -1,5 +1,6 @@
 // Reads the text of a stream frame without parsing it. Most frames of a stream differ from the frame before only in their text: after one
-// frame was parsed, a later frame with the same characters before and after the text needs only its text read.
+// frame was parsed, a later frame with the same characters before and after the text needs only its text read. Frames that follow each
+// other in one read are not even cut into lines.
 // Earns: 31 % of the processor time of a streamed event (noise 4 %, four starts of each).
 
 import { isShortAndPlain } from './short-text.ts'
@@ -11,6 +12,9 @@ const PROBE_JSON = JSON.stringify(PROBE).slice(1, -1)
 /** How many frames are learned per stream: a stream whose frames differ in more than the text would gain nothing from further ones. */
 const ATTEMPTS_MAX = 4
 
+/** A frame with a longer text is read by the parser of the stream, which bounds it. */
+const RUN_TEXT_CHARACTERS_MAX = 16_384
+
 export class RepeatedFrame {
   readonly #readPlainText: (payload: Record<string, unknown>) => string | undefined
   #before = ''
@@ -18,6 +22,10 @@ export class RepeatedFrame {
   #name = ''
   #isKnown = false
   #attempts = 0
+  /** What a read has before, between and after the texts of learned frames; empty when it cannot be known. */
+  #opening = ''
+  #joint = ''
+  #closing = ''
 
   /** @param readPlainText returns the text of a payload whose only content is text; undefined for any other payload. */
   constructor(readPlainText: (payload: Record<string, unknown>) => string | undefined) {
@@ -31,11 +39,32 @@ export class RepeatedFrame {
     const end = data.length - this.#after.length
     // Comparing slices costs a fifth of `startsWith` and `endsWith`.
     if (end < start || data.slice(end) !== this.#after || data.slice(0, start) !== this.#before) return undefined
-    const text = data.slice(start, end)
-    if (isShortAndPlain(text)) return text
-    if (text.includes('\\')) return readEscaped(text)
-    // A quote ends the text early, so the frame has another structure.
-    return text.includes('"') ? undefined : text
+    return readText(data.slice(start, end))
+  }
+
+  /**
+   * Takes the frames that begin at `start`, as long as they differ from the learned frame only in their text. Returns where they end.
+   * @param stream the text of one read, whose lines end with line feeds.
+   * @param take takes a text; false ends the run.
+   */
+  readRun(stream: string, start: number, take: (text: string) => boolean): number {
+    const opening = this.#opening
+    if (opening === '' || stream.slice(start, start + opening.length) !== opening) return start
+    const joint = this.#joint
+    const closing = this.#closing
+    let position = start
+    let textStart = start + opening.length
+    for (;;) {
+      const textEnd = stream.indexOf('"', textStart)
+      if (textEnd < 0 || textEnd - textStart > RUN_TEXT_CHARACTERS_MAX) return position
+      const isFollowed = stream.slice(textEnd, textEnd + joint.length) === joint
+      if (!isFollowed && stream.slice(textEnd, textEnd + closing.length) !== closing) return position
+      const text = readText(stream.slice(textStart, textEnd))
+      if (text === undefined) return position
+      position = textEnd + closing.length
+      if (!take(text) || !isFollowed) return position
+      textStart = textEnd + joint.length
+    }
   }
 
   /** Stores the parts around the text of a parsed frame, if the frame has no other content. True when it did. */
@@ -53,6 +82,11 @@ export class RepeatedFrame {
     this.#after = after
     this.#name = name
     this.#isKnown = true
+    const lines = name === '' ? 'data: ' : `event: ${name}\ndata: `
+    const hasOneLine = !data.includes('\n')
+    this.#opening = hasOneLine ? lines + before : ''
+    this.#closing = `${after}\n\n`
+    this.#joint = this.#closing + this.#opening
     return true
   }
 
@@ -67,6 +101,14 @@ export class RepeatedFrame {
       return undefined
     }
   }
+}
+
+/** Decodes what stands between the quotes of a text; undefined when it is not the content of one JSON string in one line. */
+function readText(text: string): string | undefined {
+  if (isShortAndPlain(text)) return text
+  if (text.includes('\\')) return readEscaped(text)
+  // A quote ends the text early, and a line feed the line, so the frame has another structure.
+  return text.includes('"') || text.includes('\n') ? undefined : text
 }
 
 /** Decodes a text with escapes; undefined when it is not the content of one JSON string, because the frame has another structure. */

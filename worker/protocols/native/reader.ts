@@ -82,20 +82,32 @@ export class NativeReader implements ResponseReader {
   }
 
   get #parser(): SseParser {
-    this.#openedParser ??= createSseParser({ onEvent: (data, name) => this.#readEvent(data, name) })
+    this.#openedParser ??= createSseParser({
+      onEvent: (data, name) => this.#readEvent(data, name),
+      readRun: (text, position) => this.#repeated?.readRun(text, position, this.#takeText) ?? position
+    })
     return this.#openedParser
+  }
+
+  /** Takes the text of a frame that repeats the learned one. */
+  readonly #takeText = (text: string): boolean => {
+    const state = this.#state
+    if (state.isOver) return false
+    state.assembler.keep(FRAME_CHARACTERS)
+    this.#payloads.takePlainText(text, state)
+    return true
   }
 
   #readEvent(data: string, name: string): void {
     const state = this.#state
     const payloads = this.#payloads
     if (state.isOver || data === '') return
-    state.assembler.keep(FRAME_CHARACTERS)
     const text = this.#repeated?.match(data, name)
     if (text !== undefined) {
-      payloads.takePlainText(text, state)
+      this.#takeText(text)
       return
     }
+    state.assembler.keep(FRAME_CHARACTERS)
     if (data === END_MARKER) {
       this.#isTerminatorSeen = true
       this.#end()

@@ -18,6 +18,8 @@ export interface SseParserOptions {
   onEvent(data: string, name: string): void
   /** Called with a line that is no field of an event and no comment: some servers send the error of a stream as plain JSON. */
   onOtherLine?(line: string): void
+  /** Called with the text of a read where an event begins. Takes whole events and returns where they end; `position` when it takes none. */
+  readRun?(text: string, position: number): number
   frameCharactersMax?: number
 }
 
@@ -45,7 +47,7 @@ const BYTES_PER_CHARACTER_MAX = 3
 
 /** Creates the parser of one stream. A stream that has ended needs a new one. */
 export function createSseParser(options: SseParserOptions): SseParser {
-  const { onEvent, onOtherLine, frameCharactersMax = SSE_FRAME_CHARACTERS_MAX } = options
+  const { onEvent, onOtherLine, readRun, frameCharactersMax = SSE_FRAME_CHARACTERS_MAX } = options
   // Faster than StringDecoder on text beyond ASCII; it also drops a byte order mark.
   const decoder = new TextDecoder()
   /** The beginning of a line whose end has not arrived yet. It is not searched for line ends again. */
@@ -123,6 +125,7 @@ export function createSseParser(options: SseParserOptions): SseParser {
     const text = isAfterCarriageReturn || decoded.includes('\r') ? unifyLineEnds(decoded) : decoded
     let position = 0
     while (position < text.length) {
+      if (readRun !== undefined && !hasData && name === '' && !hasPartialLine()) position = readRun(text, position)
       const end = text.indexOf('\n', position)
       if (end < 0) break
       if (hasPartialLine()) readLine(takePartialLine(text.slice(position, end)))

@@ -130,8 +130,9 @@ export class EventDelivery {
     this.#seen = 'events'
     const { sink, done, isPassed } = this.#options
     const hasRoom = isPassed === true ? sink.push(events, this.#takeFrames()) : sink.push(events)
-    const isEnd = events.some(event => event.type === 'finish' || event.type === 'error')
-    if (!isEnd) return hasRoom ? undefined : sink.whenDrained().then(() => [])
+    // Nothing follows either of them.
+    const last = events.at(-1)?.type
+    if (last !== 'finish' && last !== 'error') return hasRoom ? undefined : sink.whenDrained().then(() => [])
     this.#seen = 'end'
     done.resolve()
     this.#startTail()

@@ -33,15 +33,18 @@ import {
 const DONE = 'data: [DONE]\n\n'
 
 const DELTA_START = '{"index":0,"delta":{'
+const CONTENT = '"content":'
 
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
 export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
   const { usesLegacyFunctions, wantsStreamUsage } = context.request
   let head = writeHead(context, undefined)
   let beforeDelta = `${head}${DELTA_START}`
+  let beforeContent = `${beforeDelta}${CONTENT}`
   /** The usage is null only where a separate chunk has it; a client that did not ask for that chunk sees no null (decisions 54). */
   const noUsage = wantsStreamUsage ? ',"usage":null' : ''
   const afterDelta = `},"logprobs":null,"finish_reason":null}]${noUsage}`
+  const afterChunk = `${afterDelta}}\n\n`
 
   let hasChunk = false
   let isEnded = false
@@ -67,12 +70,17 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   /** Writes a chunk with `members` as its delta. The first chunk also has the role, because the SDK's helper throws without it. */
   function chunk(members: string): string {
-    return hasChunk ? `${beforeDelta}${members}${afterDelta}}\n\n` : joinFrames(firstChunk(members))
+    return hasChunk ? beforeDelta + members + afterChunk : joinFrames(firstChunk(members))
   }
 
   function firstChunk(members: StreamFrames): StreamFrames {
     hasChunk = true
     return concatFrames([`${beforeDelta}"role":"assistant",`, members, `${afterDelta}${metadataMember(metadata)}}\n\n`])
+  }
+
+  /** The chunk of most events: with its constant parts in one piece each it costs a tenth less. */
+  function writeContent(text: string): string {
+    return hasChunk ? beforeContent + text + afterChunk : chunk(CONTENT + text)
   }
 
   function chunkOf(delta: CompletionsDelta): string {
@@ -85,7 +93,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
   function chunkOfExtensions(members: StreamFrames): StreamFrames {
     if (members === '') return ''
-    return hasChunk ? concatFrames([beforeDelta, members, `${afterDelta}}\n\n`]) : firstChunk(members)
+    return hasChunk ? concatFrames([beforeDelta, members, afterChunk]) : firstChunk(members)
   }
 
   function writeExtension(event: ExtensionEvent): StreamFrames {
@@ -99,7 +107,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     const reason = mapFinishReason(event.reason, { callCount: calls.count, usesLegacyFunctions })
     const usageMember = usage === null ? '' : `,"usage":${JSON.stringify(writeUsage(usage))}`
     // A response without content still needs one chunk with the role and an empty content.
-    const opening = hasChunk ? '' : chunk('"content":""')
+    const opening = hasChunk ? '' : chunk(`${CONTENT}""`)
     const rest = chunkOfExtensions(extensions?.writeRest() ?? '')
     addDetails(details, { state: event.state })
     const states = details.length === 0 ? '' : chunkOf({ reasoning_details: details })
@@ -117,7 +125,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     switch (event.type) {
       case 'text-delta':
         contentLength += event.text.length
-        return chunk(`"content":${writeJsonText(event.text)}`)
+        return writeContent(writeJsonText(event.text))
       case 'reasoning-delta': {
         const text = reasoningSeparator + event.text
         reasoningSeparator = ''
@@ -144,6 +152,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         if (event.identity !== undefined) {
           head = writeHead(context, event.identity)
           beforeDelta = `${head}${DELTA_START}`
+          beforeContent = `${beforeDelta}${CONTENT}`
         }
         return ''
       case 'text-start':

@@ -102,20 +102,30 @@ class ChatReader implements ResponseReader {
   get #parser(): SseParser {
     this.#openedParser ??= createSseParser({
       onEvent: (data, name) => this.#readEvent(data, name),
+      readRun: (text, position) => this.#repeated?.readRun(text, position, this.#takeText) ?? position,
       frameCharactersMax: FRAME_CHARACTERS_MAX
     })
     return this.#openedParser
   }
 
+  /** Takes the text of a frame that repeats the learned one. */
+  readonly #takeText = (text: string): boolean => {
+    const state = this.#state
+    if (state.isOver) return false
+    state.assembler.keep(FRAME_CHARACTERS)
+    this.#addText(text)
+    return true
+  }
+
   #readEvent(data: string, name: string): void {
     const state = this.#state
     if (state.isOver || data === '') return
-    state.assembler.keep(FRAME_CHARACTERS)
     const text = this.#repeated?.match(data, name)
     if (text !== undefined) {
-      this.#addText(text)
+      this.#takeText(text)
       return
     }
+    state.assembler.keep(FRAME_CHARACTERS)
     if (data.length <= END_MARKER_CHARACTERS_MAX && data.trim() === END_MARKER) {
       if (this.#isDone) throw protocolError('duplicate_stream_done')
       this.#isDone = true

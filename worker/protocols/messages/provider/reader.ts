@@ -83,21 +83,31 @@ class MessagesReader implements ResponseReader {
   get #parser(): SseParser {
     this.#openedParser ??= createSseParser({
       onEvent: (data, name) => this.#readEvent(data, name),
+      readRun: (text, position) => this.#repeated?.readRun(text, position, this.#takeText) ?? position,
       frameCharactersMax: FRAME_CHARACTERS_MAX
     })
     return this.#openedParser
   }
 
+  /** Takes the text of a frame that repeats the learned one. */
+  readonly #takeText = (text: string): boolean => {
+    const state = this.#state
+    if (state.isOver) return false
+    state.assembler.keep(FRAME_CHARACTERS)
+    this.#assertOpen()
+    state.addDelta(this.#repeatedIndex, { type: 'text_delta', text })
+    return true
+  }
+
   #readEvent(data: string, name: string): void {
     const state = this.#state
     if (state.isOver || data === '') return
-    state.assembler.keep(FRAME_CHARACTERS)
     const text = this.#repeated?.match(data, name)
     if (text !== undefined) {
-      this.#assertOpen()
-      state.addDelta(this.#repeatedIndex, { type: 'text_delta', text })
+      this.#takeText(text)
       return
     }
+    state.assembler.keep(FRAME_CHARACTERS)
     if (data.length <= FOREIGN_END_MARKER.length && data === FOREIGN_END_MARKER) return
     const payload = parse(data)
     if (payload === undefined) throw protocolError('invalid_stream_json')
