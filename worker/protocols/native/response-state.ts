@@ -14,7 +14,7 @@ import {
 } from '../../normalized/index.ts'
 import { METADATA_VALUE_CHARACTERS_MAX } from './constants.ts'
 import { findPayloadError } from './errors.ts'
-import { mapFinishReason } from './finish-reason.ts'
+import { isFailure, mapFinishReason } from './finish-reason.ts'
 import { HostedRuns } from './hosted-runs.ts'
 import type { NativeAnomaly, NativeReaderOptions } from './reading.ts'
 import { SourceBook } from './sources.ts'
@@ -35,8 +35,6 @@ const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id
 
 /** More state ids would exceed the limit of a metadata value. */
 const MESSAGE_STATE_IDS_MAX = 16
-
-const NO_CALLS = { count: 0, hasPartial: false }
 
 export class NativeResponseState {
   readonly assembler = new EventAssembler()
@@ -210,7 +208,7 @@ export class NativeResponseState {
   finish(): void {
     if (this.isOver) return
     const word = this.#finishWord
-    if (mapFinishReason(word, NO_CALLS).type === 'failed') {
+    if (isFailure(word)) {
       this.fail(new GatewayError('upstream_generation_error', { cause: `upstream finish reason ${word}` }))
       return
     }
@@ -221,7 +219,6 @@ export class NativeResponseState {
     if (!reading.isStructuredOutput) this.#openedSources?.writeList(this.#visible)
     this.calls.finish()
     const end = mapFinishReason(word, this.calls)
-    if (end.type === 'failed') return
     this.#reportAnomalies(word, end)
     this.#writeFinishMetadata(word, end.isKnown)
     const last: Omit<FinishEvent, 'type'> = {

@@ -81,16 +81,18 @@ class MessagesReader implements ResponseReader {
   }
 
   get #parser(): SseParser {
-    this.#openedParser ??= createSseParser({
+    if (this.#openedParser !== undefined) return this.#openedParser
+    const takeText = (text: string) => this.#takeText(text)
+    this.#openedParser = createSseParser({
       onEvent: (data, name) => this.#readEvent(data, name),
-      readRun: (text, position) => this.#repeated?.readRun(text, position, this.#takeText) ?? position,
+      readRun: (text, position) => this.#repeated?.readRun(text, position, takeText) ?? position,
       frameCharactersMax: FRAME_CHARACTERS_MAX
     })
     return this.#openedParser
   }
 
   /** Takes the text of a frame that repeats the learned one. */
-  readonly #takeText = (text: string): boolean => {
+  #takeText(text: string): boolean {
     const state = this.#state
     if (state.isOver) return false
     state.assembler.keep(FRAME_CHARACTERS)
