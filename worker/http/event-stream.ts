@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import { chooseEncoding } from '../performance/text-encoding.ts'
 import { UNREAD_TIMEOUT_MS } from './served-connection.ts'
 
 type Piece = string | Uint8Array
@@ -88,7 +87,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
       if (frames.length === 0 || isClosed()) return true
       keepAlive?.refresh()
       context.payloadLog?.chunk(context, joinPieces(frames))
-      return isPieces(frames) ? writePieces(response, frames) : writePiece(response, frames)
+      return isPieces(frames) ? writePieces(response, frames) : response.write(toBytesIfLong(frames))
     },
     whenDrained: () => whenDrained(response, options.stallTimeoutMs),
     end(frames = '') {
@@ -96,7 +95,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
       if (isClosed()) return
       if (frames.length > 0) context.payloadLog?.chunk(context, joinPieces(frames))
       if (!isPieces(frames)) {
-        response.end(toBytesIfLong(frames), encodingOf(frames))
+        response.end(toBytesIfLong(frames))
         return
       }
       writePieces(response, frames)
@@ -143,22 +142,13 @@ function joinPieces(frames: Frames): Piece {
 /** The pieces go out together. */
 function writePieces(response: ServerResponse, pieces: readonly Piece[]): boolean {
   response.cork()
-  for (const piece of pieces) if (piece.length > 0) writePiece(response, piece)
+  for (const piece of pieces) if (piece.length > 0) response.write(piece)
   response.uncork()
   return !response.writableNeedDrain
 }
 
-function writePiece(response: ServerResponse, piece: Piece): boolean {
-  return response.write(toBytesIfLong(piece), encodingOf(piece))
-}
-
-/** Bytes need none; the runtime ignores it. */
-function encodingOf(piece: Piece): BufferEncoding {
-  return typeof piece === 'string' ? chooseEncoding(piece) : 'utf8'
-}
-
-/** For a string the system call needs up to three bytes of memory per character, and most of a long one is waste. */
-function toBytesIfLong(piece: Piece): Piece {
+/** For a string the system call needs three bytes of memory per character, and most of a long one is waste. */
+function toBytesIfLong(piece: string | Uint8Array): string | Uint8Array {
   return typeof piece === 'string' && piece.length > LONG_CHARACTERS ? Buffer.from(piece) : piece
 }
 

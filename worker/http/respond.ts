@@ -4,7 +4,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { asBuffer } from '../../shared/bytes.ts'
-import { chooseEncoding } from '../performance/text-encoding.ts'
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import { whenDrained } from './event-stream.ts'
 import type { RequestContext } from './request-context.ts'
@@ -62,7 +61,6 @@ function endWhole(response: ServerResponse, body?: string | Uint8Array): void {
   }
   // Node joins the head with a text, not with bytes; each byte is one character of this encoding.
   if (body instanceof Uint8Array && body.byteLength <= JOINED_BYTES_MAX) response.end(toLatin1(body), 'latin1')
-  else if (typeof body === 'string') response.end(body, chooseEncoding(body))
   else response.end(body)
   limitUnread(response.socket)
 }
