@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { findNodeProblem } from '../../supervisor/node-version.ts'
 
@@ -17,4 +18,21 @@ t.test('the required Node and newer ones are accepted', async t => {
 
 t.test('a requirement in another form is not checked', async t => {
   for (const required of ['', '*', '^22.15.0 || >=24']) t.equal(findNodeProblem('18.0.0', required), undefined)
+})
+
+interface LockedPackage {
+  dev?: boolean
+  devOptional?: boolean
+  engines?: { node?: string }
+}
+
+t.test('no package of the product needs a newer Node than the product', async t => {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, LockedPackage> }
+  const { '': product, ...packages } = lock.packages
+  const lowest = product?.engines?.node?.replace('>=', '') ?? ''
+  t.match(lowest, /^\d+\.\d+$/)
+  const needed = Object.entries(packages).filter(([, { dev, devOptional }]) => dev !== true && devOptional !== true)
+  t.ok(needed.length > 50)
+  for (const [path, { engines }] of needed) t.equal(findNodeProblem(lowest, engines?.node ?? '*'), undefined, path)
+  t.match(JSON.parse(readFileSync('package.json', 'utf8')).engines, { node: `>=${lowest}` })
 })
