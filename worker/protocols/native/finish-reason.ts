@@ -38,7 +38,7 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map([
   ['request_filter', BLOCKLIST]
 ])
 
-/** True for the upstream's word, null when it sent none, that it failed during generation. */
+/** True for a finish reason that says that the generation failed; false for null, which stands for none. */
 export function isFailure(word: string | null): boolean {
   return word !== null && FAILURE_WORDS.has(word)
 }

@@ -18,7 +18,7 @@ export interface SseParserOptions {
   onEvent(data: string, name: string): void
   /** Called with a line that is no field of an event and no comment: some servers send the error of a stream as plain JSON. */
   onOtherLine?(line: string): void
-  /** Called with the text of a read where an event begins. Takes whole events and returns where they end; `position` when it takes none. */
+  /** Called where an event begins in the text of a read. Takes whole events and returns where they end; `position` when it takes none. */
   readRun?(text: string, position: number): number
   frameCharactersMax?: number
 }

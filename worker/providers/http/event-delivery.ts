@@ -130,7 +130,7 @@ export class EventDelivery {
     this.#seen = 'events'
     const { sink, done, isPassed } = this.#options
     const hasRoom = isPassed === true ? sink.push(events, this.#takeFrames()) : sink.push(events)
-    // Nothing follows either of them.
+    // A `finish` or an `error` is the last event of its response.
     const last = events.at(-1)?.type
     if (last !== 'finish' && last !== 'error') return hasRoom ? undefined : sink.whenDrained().then(() => [])
     this.#seen = 'end'
