@@ -2,7 +2,7 @@
 // a stream may repeat all of its text four times within one turn of the event loop: so each large text is escaped once.
 
 /** Shorter texts are escaped each time. */
-const LARGE_CHARACTERS_MIN = 65_536
+export const LARGE_TEXT_CHARACTERS = 65_536
 
 export class LargeTexts {
   readonly #mark: string
@@ -16,11 +16,16 @@ export class LargeTexts {
     this.#marked = new RegExp(`"${this.#mark}(\\d+)"`, 'g')
   }
 
+  /** Whether a large text was written before. */
+  get hasTexts(): boolean {
+    return this.#escaped.length > 0
+  }
+
   /** Like `JSON.stringify`. */
   stringify(value: object): string {
     let hasLarge = false
     const text = JSON.stringify(value, (_name, member: unknown) => {
-      if (typeof member !== 'string' || member.length < LARGE_CHARACTERS_MIN) return member
+      if (typeof member !== 'string' || member.length < LARGE_TEXT_CHARACTERS) return member
       hasLarge = true
       return this.#mark + this.#number(member)
     })

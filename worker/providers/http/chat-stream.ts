@@ -36,6 +36,9 @@ const SLICE_BYTES = 8 * 1024
 const CHEAP_SLICE_MS = 0.25
 const READING_MS_MAX = 5
 
+/** The last event of a longer stream has a turn of the event loop of its own: writers may repeat in it what came before. */
+const LONG_STREAM_BYTES = 64 * 1024
+
 /** A JSON body instead of a stream is read this far for the error that it may hold. */
 const UNEXPECTED_BODY_BYTES_MAX = 64 * 1024
 
@@ -203,6 +206,7 @@ class StreamSession implements ExchangeReceiver {
       filter: openStopFilter(listStops(this.#call)),
       completer: this.#dependencies.hooks.eventCompleter,
       isPassed: passing !== undefined,
+      isLong: () => passing === undefined && this.#receivedBytes >= LONG_STREAM_BYTES,
       control,
       done: this.#done
     })

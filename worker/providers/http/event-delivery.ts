@@ -6,12 +6,17 @@ import type { CallContext, ResponseSink } from '../types.ts'
 import { raceAbort } from './abort.ts'
 import type { ExchangeControl } from './exchange.ts'
 import type { EventCompleter } from './hooks.ts'
+import { responseTurns } from './response-turns.ts'
 
 /**
  * How long an exchange goes on after the response is over for the client: after a stop string for the usage that may still come, and
  * after the last event for the end of the body, which makes the connection usable again.
  */
 const STREAM_TAIL_MS = 2_000
+
+/** Queued events up to here go out at once, more of them in turns of the event loop of their own: 500 events of calls cost 2 to 5 ms. */
+const FEW_EVENTS = 32
+const EVENTS_PER_TURN = 500
 
 export interface EventDeliveryOptions {
   sink: ResponseSink
@@ -20,6 +25,8 @@ export interface EventDeliveryOptions {
   completer: EventCompleter | undefined
   /** The provider's frames go to the client in place of the events. Such a stream has no filter and no completer. */
   isPassed?: boolean
+  /** Whether so much was received that the last event, which may repeat all of it, needs a turn of the event loop of its own. */
+  isLong?: (() => boolean) | undefined
   /** The exchange with the provider: it is paused while the client takes nothing, and cancelled when the rest is not needed. */
   control: ExchangeControl
   /** Settled when the response is over for the client. */
@@ -41,6 +48,8 @@ export class EventDelivery {
   #completing: AsyncIterator<readonly NormalizedEvent[]> | undefined
   /** Events that arrived during the hold. The exchange is paused then, so they are those of a few reads. */
   readonly #queue: NormalizedEvent[] = []
+  /** The queue has waited for its turn of the event loop. */
+  #hasTurn = false
   /** Frames of a passed stream that have not been sent, for the same reason, or because there was no event yet. */
   #frames: Uint8Array[] = []
   #tailTimer: NodeJS.Timeout | undefined
@@ -97,12 +106,21 @@ export class EventDelivery {
 
   #deliver(events: readonly NormalizedEvent[]): Wait | undefined {
     if (this.#seen === 'end') return undefined
-    const { filter, completer, context } = this.#options
+    const { filter, completer, context, isLong } = this.#options
     const passed = filter === undefined ? events : filter.push(events)
     if (filter?.match !== undefined && this.#tailTimer === undefined) this.#startTail()
-    if (completer?.isNeeded(passed, context) !== true) return this.#push(passed)
+    if (completer?.isNeeded(passed, context) !== true) {
+      const hasLongEnd = this.#seen === 'events' && endsResponse(passed) && isLong?.() === true
+      return hasLongEnd ? this.#pushWithLongEnd(passed) : this.#push(passed)
+    }
     this.#completing = completer.complete(passed, context)[Symbol.asyncIterator]()
     return this.#nextCompleted(this.#completing)
+  }
+
+  async #pushWithLongEnd(events: readonly NormalizedEvent[]): Wait {
+    await this.#push(events.slice(0, -1))
+    await responseTurns.wait()
+    return events.slice(-1)
   }
 
   async #nextCompleted(completing: AsyncIterator<readonly NormalizedEvent[]>): Wait {
@@ -115,7 +133,17 @@ export class EventDelivery {
   /** Goes on with the events that are being completed, then with those that arrived during the hold. */
   #deliverNext(): Wait | undefined {
     if (this.#seen === 'end') return undefined
-    return this.#completing === undefined ? this.#deliver(this.#queue.splice(0)) : this.#nextCompleted(this.#completing)
+    return this.#completing === undefined ? this.#deliverQueued() : this.#nextCompleted(this.#completing)
+  }
+
+  /** A long queue alternates: a wait for a turn, then a part of it. */
+  #deliverQueued(): Wait | undefined {
+    this.#hasTurn = !this.#hasTurn && this.#queue.length > FEW_EVENTS
+    if (this.#hasTurn) return responseTurns.wait().then(() => [])
+    return (
+      this.#deliver(this.#queue.splice(0, EVENTS_PER_TURN)) ??
+      (this.#queue.length > 0 ? this.#deliverQueued() : undefined)
+    )
   }
 
   #push(events: readonly NormalizedEvent[]): Wait | undefined {
@@ -130,9 +158,7 @@ export class EventDelivery {
     this.#seen = 'events'
     const { sink, done, isPassed } = this.#options
     const hasRoom = isPassed === true ? sink.push(events, this.#takeFrames()) : sink.push(events)
-    // A `finish` or an `error` is the last event of its response.
-    const last = events.at(-1)?.type
-    if (last !== 'finish' && last !== 'error') return hasRoom ? undefined : sink.whenDrained().then(() => [])
+    if (!endsResponse(events)) return hasRoom ? undefined : sink.whenDrained().then(() => [])
     this.#seen = 'end'
     done.resolve()
     this.#startTail()
@@ -172,6 +198,12 @@ export class EventDelivery {
 }
 
 const NO_FRAMES = Buffer.alloc(0)
+
+/** A `finish` or an `error` is the last event of its response. */
+function endsResponse(events: readonly NormalizedEvent[]): boolean {
+  const last = events.at(-1)?.type
+  return last === 'finish' || last === 'error'
+}
 
 /** The error of a response that holds nothing else that a client could use. */
 export function findBareFailure(events: readonly NormalizedEvent[]): GatewayError | undefined {

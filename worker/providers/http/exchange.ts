@@ -10,6 +10,7 @@ import { createTurnBudget } from '../../performance/turn-budget.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { abortError } from './abort.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
+import { responseTurns } from './response-turns.ts'
 
 export interface ExchangeRequest {
   method: 'GET' | 'POST'
@@ -91,11 +92,10 @@ const AWAITED_PIECE_BYTES_MIN = 128 * 1024
  */
 const sendBudget = createTurnBudget(BODY_PIECE_BYTES)
 
-/** What is received of all responses before other work of the event loop has its turn: as much as one read of a connection. */
-const budget = createTurnBudget(64 * 1024)
-
 /** A small read never waits: it is cheap, and would stand behind the reads of fast responses. */
 const SMALL_READ_BYTES = 4096
+/** The same for a read that ends the response, as that of most whole responses does. */
+const SMALL_LAST_READ_BYTES = 16 * 1024
 
 /**
  * Sends a request and gives the response to the receiver. Resolves after the last byte, or after `cancel`.
@@ -262,6 +262,12 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     }
   }
 
+  #receiveMeasured(): void {
+    const startedMs = performance.now()
+    this.#receivePieces()
+    responseTurns.take(performance.now() - startedMs)
+  }
+
   /**
    * Keeps pieces back that are too much for this turn; the wait does not count as silence of the provider. Others arrive while the connection
    * is paused only when it closes.
@@ -270,9 +276,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#isHeld = true
     this.#stopTimer()
     if (!this.#isEnded) this.#controller?.pause()
-    void budget.wait().then(() => {
+    void responseTurns.wait().then(() => {
       this.#isHeld = false
-      this.#receivePieces()
+      this.#receiveMeasured()
       if (this.#isSettled) return
       if (this.#pieces.length > 0) this.#holdPieces()
       else if (this.#isEnded) this.#end()
@@ -322,8 +328,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#isReading = false
     if (this.#isSettled) return
     if (!this.#isHeld) {
-      const isAllowed = this.#isEnded || this.#piecesBytes <= SMALL_READ_BYTES || budget.take(this.#piecesBytes)
-      if (isAllowed) this.#receivePieces()
+      const isSmall = this.#piecesBytes <= (this.#isEnded ? SMALL_LAST_READ_BYTES : SMALL_READ_BYTES)
+      if (isSmall) this.#receivePieces()
+      else if (!responseTurns.isSpent) this.#receiveMeasured()
       if (this.#pieces.length > 0) this.#holdPieces()
       else if (this.#isEnded) this.#end()
     }

@@ -451,6 +451,49 @@ t.test('the pieces that one read of the connection brings are received together'
   t.same(received, [pieces])
 })
 
+t.test('long reads that cost a lot have turns of their own, also those that end a response', async t => {
+  let turn = 0
+  const turns: number[] = []
+  const receiver = {
+    onHead: () => undefined,
+    onData() {
+      turns.push(turn)
+      setImmediate(() => turn++)
+      return undefined
+    }
+  }
+  // Every look at the clock is 3 ms later, so that each read seems to have taken long.
+  const { now } = performance
+  let clockMs = now.call(performance)
+  performance.now = () => {
+    clockMs += 3
+    return clockMs
+  }
+  t.teardown(() => {
+    performance.now = now
+  })
+  const controller = { abort: () => undefined, pause: () => undefined, resume: () => undefined } as never
+  /** Responds at once, with a read of this size that ends the response. */
+  const respondWith = (bytes: number) => ({
+    dispatch(_options: unknown, handler: Dispatcher.DispatchHandler) {
+      handler.onRequestStart?.(controller, {})
+      handler.onRequestSent?.()
+      handler.onResponseStart?.(controller, 200, {})
+      handler.onResponseData?.(controller, Buffer.alloc(bytes))
+      handler.onResponseEnd?.(controller, {})
+      return true
+    }
+  })
+  const receive = (bytes: number) =>
+    Promise.all([1, 2, 3, 4].map(() => runExchange(options(respondWith(bytes) as never, 'http://host', { receiver }))))
+  t.same(await receive(40_000), ['ended', 'ended', 'ended', 'ended'])
+  t.equal(turns[0], turns[1], 'two reads are as much as a turn takes')
+  t.equal(new Set(turns).size, 3)
+  turns.length = 0
+  await receive(4_000)
+  t.equal(new Set(turns).size, 1, 'short reads wait for nothing')
+})
+
 /** Takes one word each time and leaves the others. */
 function takeWords(onWord: (word: string) => void): ExchangeReceiver {
   return {

@@ -4,7 +4,7 @@
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
 import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
-import { LargeTexts } from '../../shared/large-texts.ts'
+import { LARGE_TEXT_CHARACTERS, LargeTexts } from '../../shared/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
 import { OutputMachine } from './output.ts'
 import type { ResponsesItemEvent } from './schema.ts'
@@ -21,9 +21,6 @@ import {
 export function createResponsesStreamWriter(context: ResponseContext): StreamWriter {
   return new ResponsesStream(context)
 }
-
-/** The last events of a stream repeat its texts: in shorter streams none of them is large. */
-const LARGE_STREAM_CHARACTERS = 131_072
 
 /** Three events repeat the request. A shorter text costs less to join than a chunk of its own. */
 const LARGE_ECHO_CHARACTERS = 65_536
@@ -52,7 +49,10 @@ class ResponsesStream implements StreamWriter {
   #metadata: Record<string, string> = {}
   #usage: NormalizedUsage | null = null
   #isEnded = false
+  /** Of earlier calls of `write`. */
   #writtenCharacters = 0
+  /** How many characters were written before the last item began. */
+  #itemStart = 0
   #largeTexts: LargeTexts | undefined
   /** Events that are held back until the id of the response is known; undefined when it is known. */
   #held: NormalizedEvent[] | undefined
@@ -60,7 +60,7 @@ class ResponsesStream implements StreamWriter {
   constructor(context: ResponseContext) {
     this.#context = context
     this.#output = new OutputMachine(context.request, { emit: event => this.#writeItemEvent(event) })
-    this.#responseText = createResponseTextWriter(context, value => this.#stringify(value))
+    this.#responseText = createResponseTextWriter(context, value => this.#stringifyResponse(value))
     if (context.needsFinalId === true && mayGetThreadLate(context)) this.#held = []
   }
 
@@ -166,18 +166,28 @@ class ResponsesStream implements StreamWriter {
       case 'response.output_text.delta':
         this.#writeTextDelta(event)
         return
-      default: {
-        // The type is the first member of every event.
-        const members = this.#stringify(event).slice(`{"type":"${event.type}",`.length, -1)
-        this.#writeFrame(event.type, members)
-      }
+      case 'response.output_item.added':
+        this.#itemStart = this.#countCharacters()
     }
+    // The type is the first member of every event.
+    const members = this.#stringifyItemEvent(event).slice(`{"type":"${event.type}",`.length, -1)
+    this.#writeFrame(event.type, members)
   }
 
-  #stringify(value: object): string {
-    if (this.#writtenCharacters + this.#written.length < LARGE_STREAM_CHARACTERS) return JSON.stringify(value)
+  #countCharacters(): number {
+    return this.#writtenCharacters + this.#written.length
+  }
+
+  /** Looking for large texts costs several times as much as writing small ones. The pieces of a large one have been written before. */
+  #stringifyItemEvent(event: ResponsesItemEvent): string {
+    if (this.#countCharacters() - this.#itemStart < LARGE_TEXT_CHARACTERS) return JSON.stringify(event)
     this.#largeTexts ??= new LargeTexts(this.#context.requestId)
-    return this.#largeTexts.stringify(value)
+    return this.#largeTexts.stringify(event)
+  }
+
+  /** The events of the items have written the texts of a response before. */
+  #stringifyResponse(response: object): string {
+    return this.#largeTexts?.hasTexts === true ? this.#largeTexts.stringify(response) : JSON.stringify(response)
   }
 
   /**

@@ -10,7 +10,7 @@ import { writeEchoText } from '../../../../../worker/protocols/responses/client/
 import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
 import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
 import { readResponsesStrictly } from '../../../../properties/responses-events.ts'
-import { accumulateWithSdk, eventsOf, requestId, responseContext, writeStream } from './support.ts'
+import { accumulateWithSdk, eventsOf, requestId, responseContext, writeResponse, writeStream } from './support.ts'
 
 const start: NormalizedEvent = { type: 'start', providerModel: null, metadata: {} }
 const text: NormalizedEvent[] = [{ type: 'text-start' }, { type: 'text-delta', text: 'ok' }, { type: 'text-end' }]
@@ -178,6 +178,38 @@ t.test(
     t.equal(new Set(bytes).size, 1)
     const read = (frames: StreamFrames[]) => readResponsesStrictly(frames.map(joinFrames).join(''))
     t.strictSame(read(written), read(stream(request.echo ?? { members: {} })))
+  }
+)
+
+t.test(
+  'large texts are written as in the whole response, and are looked for only in items that may have them',
+  async t => {
+    const large = JSON.stringify({ query: 'я"\\n'.repeat(20_000) })
+    const call = (index: number, text: string): NormalizedEvent[] => [
+      { type: 'tool-call-start', index, id: `call-${index}`, name: 'f' },
+      { type: 'tool-call-delta', index, arguments: text.slice(0, 70_000) },
+      ...(text.length > 70_000 ? [{ type: 'tool-call-delta', index, arguments: text.slice(70_000) } as const] : []),
+      { type: 'tool-call-end', index }
+    ]
+    const { stringify } = JSON
+    let searches = 0
+    JSON.stringify = (value: unknown, replacer?: unknown) => {
+      if (replacer !== undefined) searches++
+      return stringify(value, replacer as never)
+    }
+    t.teardown(() => {
+      JSON.stringify = stringify
+    })
+    const small = Array.from({ length: 1000 }, (_, index) => call(index, '{}'))
+    const write = (reads: NormalizedEvent[][]) => {
+      searches = 0
+      const { response } = readResponsesStrictly(writeStream([[start], ...reads, [finish()]]))
+      t.strictSame(response, writeResponse([start, ...reads.flat(), finish()]))
+      return searches
+    }
+    t.equal(write(small), 0, 'no text of a thousand calls is large')
+    const found = write([...small, call(1000, large), call(1001, '{}'), call(1002, large)])
+    t.ok(found > 0 && found < 12, `${found} searches`)
   }
 )
 
