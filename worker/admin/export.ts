@@ -2,7 +2,7 @@
 // export (operations contract, section 9.3; field lesson L8).
 import type { FastifyReply } from 'fastify'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
-import { whenDrained } from '../http/event-stream.ts'
+import { whenDrained } from '../http/client-writes.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { CSV_HEADER, writeCsvRow } from './csv.ts'
 import { writeCursor } from './cursor.ts'

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import { UNREAD_TIMEOUT_MS } from './served-connection.ts'
+import { PIECE_BYTES, whenDrained, writeInPieces } from './client-writes.ts'
 
 type Piece = string | Uint8Array
 /** Whole frames, also in pieces that belong together. */
@@ -70,13 +70,14 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
   process.nextTick(() => socket?.uncork())
   context.firstByte()
 
+  const output = new FrameOutput(response, options.stallTimeoutMs)
   const keepAlive = startKeepAlive(options, text => {
-    if (!response.writableNeedDrain) response.write(text)
+    if (!response.writableNeedDrain && !output.isBusy) response.write(text)
   })
   response.once('close', () => clearTimeout(keepAlive))
 
   function isClosed(): boolean {
-    return context.isCut || response.destroyed || response.writableEnded
+    return context.isCut || response.destroyed || output.isEnded
   }
 
   return {
@@ -87,48 +88,23 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
       if (frames.length === 0 || isClosed()) return true
       keepAlive?.refresh()
       context.payloadLog?.chunk(context, joinPieces(frames))
-      return isPieces(frames) ? writePieces(response, frames) : response.write(toBytesIfLong(frames))
+      return output.write(frames)
     },
-    whenDrained: () => whenDrained(response, options.stallTimeoutMs),
+    whenDrained: () => output.whenDrained(),
     end(frames = '') {
       clearTimeout(keepAlive)
       if (isClosed()) return
       if (frames.length > 0) context.payloadLog?.chunk(context, joinPieces(frames))
-      if (!isPieces(frames)) {
-        response.end(toBytesIfLong(frames))
-        return
-      }
-      writePieces(response, frames)
-      response.end()
+      output.end(frames)
     },
     cut(text) {
       clearTimeout(keepAlive)
       if (isClosed()) return
       context.payloadLog?.chunk(context, text)
       context.isCut = true
-      void cutWithPauses(response, text)
+      void output.whenWritten().then(() => cutWithPauses(response, text))
     }
   }
-}
-
-/**
- * Resolves when more can be written to the response, or when it was closed: by the client, or here after the client has read nothing for
- * this long.
- */
-export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
-  if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
-  return new Promise(resolve => {
-    // `drain` alone never comes after a client disconnect (field lesson H7), or while the client reads nothing.
-    const timer = setTimeout(() => response.destroy(), stallTimeoutMs)
-    function finish(): void {
-      clearTimeout(timer)
-      response.removeListener('drain', finish)
-      response.removeListener('close', finish)
-      resolve()
-    }
-    response.once('drain', finish)
-    response.once('close', finish)
-  })
 }
 
 function isPieces(frames: Frames): frames is readonly Piece[] {
@@ -137,6 +113,84 @@ function isPieces(frames: Frames): frames is readonly Piece[] {
 
 function joinPieces(frames: Frames): Piece {
   return isPieces(frames) ? Buffer.concat(frames.map(piece => Buffer.from(piece as Uint8Array))) : frames
+}
+
+/** The frames of one response on their way to the client. Large ones go out in pieces, and what follows them waits. */
+class FrameOutput {
+  readonly #response: ServerResponse
+  readonly #stallTimeoutMs: number | undefined
+  /** What has not been written yet, while a large frame goes out in pieces. */
+  #waiting: Piece[] = []
+  /** Settled when nothing waits any more; undefined while nothing does. */
+  #writing: Promise<void> | undefined
+  #isEnded = false
+
+  constructor(response: ServerResponse, stallTimeoutMs: number | undefined) {
+    this.#response = response
+    this.#stallTimeoutMs = stallTimeoutMs
+  }
+
+  get isBusy(): boolean {
+    return this.#writing !== undefined
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded || this.#response.writableEnded
+  }
+
+  /** False: wait for `whenDrained` before the next frames. */
+  write(frames: Frames): boolean {
+    if (this.#takesLong(frames)) {
+      for (const piece of isPieces(frames) ? frames : [frames]) if (piece.length > 0) this.#waiting.push(piece)
+      this.#writing ??= this.#writeWaiting()
+      return false
+    }
+    return isPieces(frames) ? writePieces(this.#response, frames) : this.#response.write(toBytesIfLong(frames))
+  }
+
+  end(frames: Frames): void {
+    this.#isEnded = true
+    if (!isPieces(frames) && !this.#takesLong(frames)) {
+      this.#response.end(toBytesIfLong(frames))
+      return
+    }
+    this.write(frames)
+    if (this.#writing === undefined) this.#response.end()
+  }
+
+  whenWritten(): Promise<void> {
+    return this.#writing ?? Promise.resolve()
+  }
+
+  whenDrained(): Promise<void> {
+    if (this.#writing !== undefined) return this.#writing.then(() => this.whenDrained())
+    return whenDrained(this.#response, this.#stallTimeoutMs)
+  }
+
+  /** A pipelined response has no connection yet: it waits for those before it, however long they take. */
+  #takesLong(frames: Frames): boolean {
+    if (this.#writing !== undefined) return true
+    return countLength(frames) > PIECE_BYTES && this.#response.socket !== null
+  }
+
+  async #writeWaiting(): Promise<void> {
+    // By index, as more is added meanwhile.
+    for (let index = 0; index < this.#waiting.length && !this.#response.destroyed; index++) {
+      const piece = this.#waiting[index] as Piece
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+      await writeInPieces(this.#response, bytes, this.#stallTimeoutMs)
+    }
+    this.#waiting = []
+    this.#writing = undefined
+    if (this.#isEnded && !this.#response.destroyed) this.#response.end()
+  }
+}
+
+function countLength(frames: Frames): number {
+  if (!isPieces(frames)) return frames.length
+  let length = 0
+  for (const piece of frames) length += piece.length
+  return length
 }
 
 /** The pieces go out together. */

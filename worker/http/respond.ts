@@ -4,8 +4,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { asBuffer } from '../../shared/bytes.ts'
-import { createTurnBudget } from '../performance/turn-budget.ts'
-import { whenDrained } from './event-stream.ts'
+import { PIECE_BYTES, writeInPieces } from './client-writes.ts'
 import type { RequestContext } from './request-context.ts'
 import { findConnection, limitUnread } from './served-connection.ts'
 
@@ -56,33 +55,15 @@ const JOINED_BYTES_MAX = 64 * 1024
 function endWhole(response: ServerResponse, body?: string | Uint8Array): void {
   // A pipelined response has no connection yet: it waits for those before it, however long they take.
   if (body instanceof Uint8Array && body.byteLength > PIECE_BYTES && response.socket !== null) {
-    void endInPieces(response, body)
+    void writeInPieces(response, body).then(() => {
+      if (!response.destroyed) endWhole(response)
+    })
     return
   }
   // Node joins the head with a text, not with bytes; each byte is one character of this encoding.
   if (body instanceof Uint8Array && body.byteLength <= JOINED_BYTES_MAX) response.end(toLatin1(body), 'latin1')
   else response.end(body)
   limitUnread(response.socket)
-}
-
-/** A larger body goes out in pieces. */
-const PIECE_BYTES = 512 * 1024
-
-/**
- * What is sent of all large bodies before other work of the event loop has its turn: while a client reads as fast as it can, the system takes
- * one piece after the other, and a body of 40 MB would be written in one turn.
- */
-const budget = createTurnBudget(PIECE_BYTES)
-
-/** Waits for a slow client; one that reads nothing for a long time loses its connection. */
-async function endInPieces(response: ServerResponse, body: Uint8Array): Promise<void> {
-  for (let start = 0; start < body.byteLength; start += PIECE_BYTES) {
-    await whenDrained(response)
-    while (!budget.take(PIECE_BYTES)) await budget.wait()
-    if (response.destroyed) return
-    response.write(body.subarray(start, start + PIECE_BYTES))
-  }
-  endWhole(response)
 }
 
 function toLatin1(bytes: Uint8Array): string {

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { type EventStreamOptions, type EventStreamWriter, startEventStream } from '../../../worker/http/event-stream.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
-import { messagesRoute, openConnection, signalled, startApplication } from './support.ts'
+import { messagesRoute, openConnection, type RawConnection, signalled, startApplication } from './support.ts'
 
 const POST_CHAT = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\norigin: http://a.b\r\ncontent-length: 0\r\n\r\n'
 
@@ -72,6 +74,78 @@ t.test('frames in pieces wait for a slow client as well', async t => {
   await drained
   t.notOk(reply.raw.writableNeedDrain)
   stream.end()
+})
+
+const MEBIBYTE = 1024 * 1024
+
+/** The body of a chunked response, once its end has arrived. */
+async function receiveBody({ socket, received }: RawConnection): Promise<string> {
+  while (!received().endsWith('\r\n0\r\n\r\n')) await once(socket, 'data')
+  let body = ''
+  for (let at = received().indexOf('\r\n\r\n') + 4; ; ) {
+    const end = received().indexOf('\r\n', at)
+    const length = Number.parseInt(received().slice(at, end), 16)
+    if (length === 0) return body
+    body += received().slice(end + 2, end + 2 + length)
+    at = end + 4 + length
+  }
+}
+
+t.test('large frames go out in pieces, each in a turn of its own, and what follows them keeps its order', async t => {
+  const opened = await openStream(t, { keepAliveText: ': keep-alive\n\n', keepAliveIntervalMs: 1 })
+  const { stream, reply } = opened
+  const response = reply.raw
+  let turn = 0
+  const countTurn = () => {
+    turn++
+    if (!response.writableEnded) setImmediate(countTurn)
+  }
+  setImmediate(countTurn)
+  const bytesOfTurns: number[] = []
+  const write: ServerResponse['write'] = response.write.bind(response)
+  response.write = (bytes: Uint8Array) => {
+    bytesOfTurns[turn] = (bytesOfTurns[turn] ?? 0) + bytes.length
+    return write(bytes)
+  }
+  const large = 'я'.repeat(MEBIBYTE)
+  t.notOk(stream.write(['data: ', Buffer.from(large), '', '\n\n']), 'the writer has to wait')
+  t.notOk(stream.write('data: next\n\n'))
+  stream.end(`data: ${large}\n\n`)
+  t.ok(stream.isClosed)
+  const drained = stream.whenDrained()
+  const expected = Buffer.from(`data: ${large}\n\ndata: next\n\ndata: ${large}\n\n`).toString('latin1')
+  t.ok((await receiveBody(opened)) === expected)
+  await drained
+  t.ok(Math.max(...bytesOfTurns.filter(bytes => bytes > 0)) <= MEBIBYTE / 2 + 100, `${bytesOfTurns}`)
+})
+
+t.test('large frames of two streams arrive whole, although they take turns', async t => {
+  const streams = await Promise.all([openStream(t), openStream(t)])
+  for (const { stream } of streams) stream.end('x'.repeat(4 * MEBIBYTE))
+  for (const opened of streams) t.equal((await receiveBody(opened)).length, 4 * MEBIBYTE)
+})
+
+t.test('a large frame waits for a slow client, and ends with a client that leaves', async t => {
+  const { socket, stream, reply } = await openStream(t)
+  socket.pause()
+  stream.write('x'.repeat(64 * MEBIBYTE))
+  const drained = stream.whenDrained()
+  while (!reply.raw.writableNeedDrain) await nextTurn()
+  t.ok(reply.raw.writableLength <= MEBIBYTE, 'one piece is buffered')
+  socket.destroy()
+  await drained
+  t.ok(stream.isClosed)
+  stream.end('late')
+})
+
+t.test('a response that is cut behind a large frame ends with all of it and the last chunk', async t => {
+  const { closed, received, stream } = await openStream(t)
+  stream.write('x'.repeat(2 * MEBIBYTE))
+  stream.cut('failed\n\n')
+  await closed
+  t.ok(received().endsWith('xxx\r\n8\r\nfailed\n\n\r\n'))
+  const body = received().slice(received().indexOf('\r\n\r\n'))
+  t.equal(body.split('x').length - 1, 2 * MEBIBYTE)
 })
 
 t.test('another content type can be streamed', async t => {

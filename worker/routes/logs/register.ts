@@ -1,7 +1,7 @@
 // The log pages: the last lines, a stream of new lines, and a viewer of that stream (operations contract, sections 2.2 to 2.5).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { whenDrained } from '../../http/client-writes.ts'
 import { shuttingDown } from '../../http/drain-gate.ts'
-import { whenDrained } from '../../http/event-stream.ts'
 import {
   integer,
   oneOf,

@@ -1,0 +1,51 @@
+// Writes to clients of any speed: one that reads slowly is waited for, and one that reads fast takes no turn of the event loop for itself.
+
+import type { ServerResponse } from 'node:http'
+import { createTurnBudget } from '../performance/turn-budget.ts'
+import { UNREAD_TIMEOUT_MS } from './served-connection.ts'
+
+/** More than this goes out in pieces of this size. */
+export const PIECE_BYTES = 512 * 1024
+
+/**
+ * What is sent of all large bodies before other work of the event loop has its turn. While a client reads as fast as it can, the system takes
+ * whatever it is given: a write of 7 MB takes 10 ms, and a body of 40 MB in pieces would still be written in one turn.
+ */
+const budget = createTurnBudget(PIECE_BYTES)
+
+/**
+ * Writes bytes piece by piece, each in a turn of the event loop in which no other piece is written. Resolves when all are written, or when the
+ * response was closed: by the client, or here after the client has read nothing for `stallTimeoutMs`.
+ */
+export async function writeInPieces(
+  response: ServerResponse,
+  bytes: Uint8Array,
+  stallTimeoutMs?: number
+): Promise<void> {
+  for (let start = 0; start < bytes.byteLength; start += PIECE_BYTES) {
+    await whenDrained(response, stallTimeoutMs)
+    while (!budget.take(PIECE_BYTES)) await budget.wait()
+    if (response.destroyed) return
+    response.write(bytes.subarray(start, start + PIECE_BYTES))
+  }
+}
+
+/**
+ * Resolves when more can be written to the response, or when it was closed: by the client, or here after the client has read nothing for
+ * this long.
+ */
+export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
+  if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
+  return new Promise(resolve => {
+    // `drain` alone never comes after a client disconnect (field lesson H7), or while the client reads nothing.
+    const timer = setTimeout(() => response.destroy(), stallTimeoutMs)
+    function finish(): void {
+      clearTimeout(timer)
+      response.removeListener('drain', finish)
+      response.removeListener('close', finish)
+      resolve()
+    }
+    response.once('drain', finish)
+    response.once('close', finish)
+  })
+}
