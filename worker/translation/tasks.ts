@@ -39,6 +39,9 @@ export type Result<Name extends TaskName> = Awaited<ReturnType<(typeof tasks)[Na
 /** A task in the message to a thread. */
 export type TaskMessage = { [Name in TaskName]: { name: Name; job: Job<Name> } }[TaskName]
 
+/** The message to a thread that has nothing to do: it gives back the memory that its tasks have left. */
+export const RELEASE_MEMORY = 'release-memory'
+
 /** Runs a task. Raises or rejects with `GatewayError`. */
 export function runTask<Name extends TaskName>(
   name: Name,

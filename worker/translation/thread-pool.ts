@@ -10,11 +10,17 @@ import { GatewayError } from '../normalized/index.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import { raceAbort } from '../providers/http/abort.ts'
 import { createGateOf, type Gate } from '../providers/http/gate.ts'
-import type { Job, Result, TaskMessage, TaskName } from './tasks.ts'
+import { type Job, RELEASE_MEMORY, type Result, type TaskMessage, type TaskName } from './tasks.ts'
 import type { TaskResult } from './types.ts'
 
 /** How long an idle thread is kept: a burst of large bodies reuses it, and a worker without large bodies has none. */
 const THREAD_IDLE_MS = 30_000
+
+/**
+ * So long after the last task the threads give back the memory that the tasks have left. A thread that ends with hundreds of megabytes gives
+ * them back at once, and the whole process waits for it: the event loop for up to 100 ms.
+ */
+const RELEASE_AFTER_MS = 1_000
 
 /** A longer task is ended with its thread: every task is linear in its bytes, and those are bounded. */
 const TASK_MS_MAX = 60_000
@@ -73,14 +79,30 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
     records: createGateOf(lanes.records)
   }
 
+  let releaseTimer: NodeJS.Timeout | undefined
+
+  function releaseMemoryLater(pool: Piscina): void {
+    releaseTimer ??= setTimeout(releaseMemory, RELEASE_AFTER_MS, pool).unref()
+    releaseTimer.refresh()
+  }
+
+  /** Each idle thread takes one of as many messages. */
+  function releaseMemory(pool: Piscina): void {
+    if (gates.requests.active > 0) return
+    for (let thread = 0; thread < pool.threads.length; thread++) pool.run(RELEASE_MEMORY).catch(() => undefined)
+  }
+
   async function runInThread<Name extends TaskName>(name: Name, job: Job<Name>): Promise<Result<Name>> {
     opening ??= openPool(settings, threads)
     const pool = await opening
     const signal = AbortSignal.timeout(TASK_MS_MAX)
     const { message, transferList } = detachBytes(name, job)
-    const result: TaskResult<Result<Name>> = await pool.run(message, { signal, transferList }).catch(thrown => {
-      throw signal.aborted ? new GatewayError('gateway_overloaded', { cause: thrown }) : thrown
-    })
+    const result: TaskResult<Result<Name>> = await pool
+      .run(message, { signal, transferList })
+      .catch(thrown => {
+        throw signal.aborted ? new GatewayError('gateway_overloaded', { cause: thrown }) : thrown
+      })
+      .finally(() => releaseMemoryLater(pool))
     if (result.ok) return result.value
     const { code, ...description } = result.error
     throw new GatewayError(code, description)
@@ -105,6 +127,7 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
       return Object.values(gates).reduce((sum, { waiting }) => sum + waiting, gates.requests.active)
     },
     async close() {
+      clearTimeout(releaseTimer)
       const pool = await opening
       await pool?.destroy()
     }

@@ -1,13 +1,15 @@
 // Entry of a pool thread: bytes in, bytes out. Bodies that are sent here are never parsed on the event loop.
 
 import { setPriority } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
 import { releaseMemory } from '../../shared/bytes.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { toGatewayError } from '../normalized/index.ts'
 import { providerFaces } from '../protocols/registry.ts'
 import { summarizeRequest } from './request-summary.ts'
-import { runTask, type TaskMessage } from './tasks.ts'
+import { RELEASE_MEMORY, runTask, type TaskMessage } from './tasks.ts'
 import { decodeTokens } from './token-decoding.ts'
 import { estimateTokens } from './token-estimate.ts'
 import type { TaskEnvironment, TaskResult, TransferredError } from './types.ts'
@@ -21,7 +23,8 @@ if (process.platform === 'linux') setPriority(NICENESS)
 const { settings } = workerData as { settings: ChatConfiguration }
 const environment: TaskEnvironment = { settings, faces: providerFaces, decodeTokens, estimateTokens }
 
-export default async function run(message: TaskMessage): Promise<unknown> {
+export default async function run(message: TaskMessage | typeof RELEASE_MEMORY): Promise<unknown> {
+  if (message === RELEASE_MEMORY) return collectGarbage()
   try {
     const value = await runMessage(message)
     const transfers: ArrayBuffer[] = []
@@ -32,6 +35,13 @@ export default async function run(message: TaskMessage): Promise<unknown> {
     // They were moved here, and the result has bytes of its own.
     if ('bytes' in message.job) releaseMemory(message.job.bytes)
   }
+}
+
+/** An idle thread of the pool is blocked, so that the engine's own timers for idle times do not run in it. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options: object) => void
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 async function runMessage(message: TaskMessage): Promise<unknown> {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createThreadPool, type Lane } from '../../../worker/translation/thread-pool.ts'
 
@@ -36,3 +37,25 @@ t.test(
     )
   }
 )
+
+const MEGABYTE = 1_000_000
+
+t.test('an idle thread gives back the memory of its tasks long before it ends', async t => {
+  const pool = createThreadPool({ settings, threads: 1 })
+  t.teardown(() => pool.close())
+  const messages = Array.from({ length: 100_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))
+  const body = JSON.stringify({ model: 'm', messages })
+  for (let round = 0; round < 3; round++) {
+    const bytes = Buffer.from(body)
+    const job = { protocol: 'completions', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
+    await pool
+      .run('translate-chat', { job, weight: 1, bytes: bytes.length, lane: 'requests' }, new AbortController().signal)
+      .catch(() => undefined)
+  }
+  const { rss } = process.memoryUsage()
+  // A thread without a task ends after 30 s.
+  const deadlineMs = performance.now() + 20_000
+  while (process.memoryUsage().rss > rss - 30 * MEGABYTE && performance.now() < deadlineMs) await pause(100)
+  const released = (rss - process.memoryUsage().rss) / MEGABYTE
+  t.ok(released >= 30, `${released} MB of ${rss / MEGABYTE}`)
+})
