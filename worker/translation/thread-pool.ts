@@ -17,10 +17,10 @@ import type { TaskResult } from './types.ts'
 const THREAD_IDLE_MS = 30_000
 
 /**
- * So long after the last task the threads give back the memory that the tasks have left. A thread that ends with hundreds of megabytes gives
- * them back at once, and the whole process waits for it: the event loop for up to 100 ms.
+ * So long after the last task the threads give back the memory that the tasks have left; tasks that come before reuse it. A thread that
+ * ends with hundreds of megabytes gives them back at once, and the whole process waits for it: the event loop for up to 100 ms.
  */
-const RELEASE_AFTER_MS = 1_000
+const RELEASE_AFTER_MS = 10_000
 
 /** A longer task is ended with its thread: every task is linear in its bytes, and those are bounded. */
 const TASK_MS_MAX = 60_000
