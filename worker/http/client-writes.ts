@@ -9,7 +9,7 @@ export const PIECE_BYTES = 512 * 1024
 
 /**
  * What is sent of all large bodies before other work of the event loop has its turn. While a client reads as fast as it can, the system takes
- * whatever it is given: a write of 7 MB takes 10 ms, and a body of 40 MB in pieces would still be written in one turn.
+ * all that is written: a write of 7 MB takes 10 ms, and a body of 40 MB in pieces would still be written in one turn.
  */
 const budget = createTurnBudget(PIECE_BYTES)
 

@@ -6,6 +6,7 @@ import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../.
 import type { ResponseSink, UpstreamCallReport } from '../../../../worker/providers/types.ts'
 import { chatCall, contextOf, createSink, emulatorEnv, refuseRelay, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
+import { slowDownClock } from '../support/slow-clock.ts'
 import { sendJson, startStub } from '../support/stub-upstream.ts'
 
 function frame(content: string, more: Record<string, unknown> = {}): string {
@@ -73,16 +74,7 @@ t.test('a long read that is expensive is worked off in several turns of the even
     setImmediate(() => turn++)
     return push(events, frames)
   }
-  // Every look at the clock is 3 ms later, so that each slice seems to have taken long.
-  const { now } = performance
-  let clockMs = now.call(performance)
-  performance.now = () => {
-    clockMs += 3
-    return clockMs
-  }
-  t.teardown(() => {
-    performance.now = now
-  })
+  slowDownClock(t)
   await executor.stream(chatCall('hi', { isStream: true }), contextOf(), sink)
   t.equal(sink.text(), words.join(''))
   t.ok(turns.size >= 5, `${turns.size} turns for less than 64 KB, which is one read or two`)

@@ -13,6 +13,7 @@ import {
 } from '../../../../worker/providers/http/exchange.ts'
 import { ResponseCollector } from '../../../../worker/providers/http/whole-response.ts'
 import { rejection } from '../support/rejection.ts'
+import { slowDownClock } from '../support/slow-clock.ts'
 import { startStub } from '../support/stub-upstream.ts'
 
 const never = new AbortController().signal
@@ -462,16 +463,7 @@ t.test('long reads that cost a lot have turns of their own, also those that end 
       return undefined
     }
   }
-  // Every look at the clock is 3 ms later, so that each read seems to have taken long.
-  const { now } = performance
-  let clockMs = now.call(performance)
-  performance.now = () => {
-    clockMs += 3
-    return clockMs
-  }
-  t.teardown(() => {
-    performance.now = now
-  })
+  slowDownClock(t)
   const controller = { abort: () => undefined, pause: () => undefined, resume: () => undefined } as never
   /** Responds at once, with a read of this size that ends the response. */
   const respondWith = (bytes: number) => ({
