@@ -1,4 +1,4 @@
-// JSON values as types, and the canonical text that revisions are computed from.
+// JSON values as types, the canonical text that revisions are computed from, and the bytes of bodies.
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject
 export interface JsonObject {
@@ -47,6 +47,73 @@ export function writeJsonBody(body: object): Buffer {
 export function writeJsonText(body: object): string {
   const json = JSON.stringify(body)
   return json.includes('\\ud') ? json.replace(LONE_SURROGATES, '$1\ufffd') : json
+}
+
+const COMMA = 0x2c
+const CLOSING_BRACKET = 0x5d
+const CLOSING_BRACE = 0x7d
+/** Of a character in UTF-16, which has at most three bytes in UTF-8. */
+const UTF8_BYTES_MAX = 3
+
+/**
+ * The bytes that `JSON.stringify` would give, written item by item for the lists among the members: the text of a body of 40 MB is never
+ * in memory as a whole, and a body of numbers is written in half of the time.
+ * @param bytesExpected how long the body will be, about. What is not used of it takes no memory from the system.
+ */
+export function writeLongJson(body: object, bytesExpected: number): Buffer {
+  const output = new GrowingBytes(bytesExpected)
+  let separator = '{'
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined) continue
+    output.writeText(`${separator}${JSON.stringify(name)}:`)
+    separator = ','
+    if (Array.isArray(value)) writeList(value, output)
+    else output.writeText(JSON.stringify(value))
+  }
+  if (separator === '{') output.writeText(separator)
+  output.writeByte(CLOSING_BRACE)
+  return output.take()
+}
+
+function writeList(items: readonly unknown[], output: GrowingBytes): void {
+  output.writeText('[')
+  for (const [index, item] of items.entries()) {
+    if (index > 0) output.writeByte(COMMA)
+    output.writeText(JSON.stringify(item) ?? 'null')
+  }
+  output.writeByte(CLOSING_BRACKET)
+}
+
+class GrowingBytes {
+  #bytes: Buffer
+  #length = 0
+
+  constructor(bytesExpected: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(bytesExpected)
+  }
+
+  writeText(text: string): void {
+    // Three times the length is only for the last texts, so the exact length is counted for those alone.
+    if (this.#bytes.length - this.#length < text.length * UTF8_BYTES_MAX) this.#makeRoom(Buffer.byteLength(text))
+    this.#length += this.#bytes.write(text, this.#length, 'utf8')
+  }
+
+  writeByte(byte: number): void {
+    this.#makeRoom(1)
+    this.#bytes[this.#length++] = byte
+  }
+
+  take(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  #makeRoom(bytes: number): void {
+    const needed = this.#length + bytes
+    if (needed <= this.#bytes.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, needed))
+    this.#bytes.copy(grown, 0, 0, this.#length)
+    this.#bytes = grown
+  }
 }
 
 function isList(value: JsonValue): value is readonly JsonValue[] {

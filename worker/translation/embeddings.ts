@@ -1,5 +1,6 @@
 // Translates embeddings in one pure step each way.
 
+import { writeLongJson } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { readForRoute, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import { type ClientProtocol, type EmbeddingsCall, GatewayError } from '../normalized/index.ts'
@@ -63,6 +64,9 @@ export async function translateEmbeddings(
   return translated
 }
 
+/** Up to here a text is written faster than bytes; 2048 vectors may be 40 MB. */
+const LONG_RESPONSE_BYTES_MIN = 256 * 1024
+
 /** Reads the provider's vectors and writes them for the client. Raises `provider_protocol_error` for a response that cannot be used. */
 export function translateEmbeddingsResponse(job: EmbeddingsResponseJob, { faces }: TaskEnvironment): WrittenEmbeddings {
   const { embeddings } = findProviderFace(faces, job.plan)
@@ -70,7 +74,9 @@ export function translateEmbeddingsResponse(job: EmbeddingsResponseJob, { faces 
   const { bytes, count, head } = job
   const result = embeddings.read(readResponseJson(bytes), { count, head })
   const written = embeddingsFaces[job.operation].writeResponse(result, job.answer)
-  return { body: JSON.stringify(written), promptTokens: result.promptTokens }
+  const body =
+    bytes.byteLength < LONG_RESPONSE_BYTES_MIN ? JSON.stringify(written) : writeLongJson(written, bytes.byteLength)
+  return { body, promptTokens: result.promptTokens }
 }
 
 async function readTexts(input: EmbeddingsInput, model: string, environment: TaskEnvironment): Promise<string[]> {

@@ -4,7 +4,7 @@ import { setPriority } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
-import { releaseMemory } from '../../shared/bytes.ts'
+import { hasOwnMemory, releaseMemory } from '../../shared/bytes.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { toGatewayError } from '../normalized/index.ts'
 import { providerFaces } from '../protocols/registry.ts'
@@ -25,15 +25,17 @@ const environment: TaskEnvironment = { settings, faces: providerFaces, decodeTok
 
 export default async function run(message: TaskMessage | typeof RELEASE_MEMORY): Promise<unknown> {
   if (message === RELEASE_MEMORY) return collectGarbage()
+  const received = 'bytes' in message.job ? message.job.bytes : undefined
   try {
     const value = await runMessage(message)
     const transfers: ArrayBuffer[] = []
-    return move({ [transferableSymbol]: transfers, [valueSymbol]: { ok: true, value: detachBytes(value, transfers) } })
+    const detached = detachBytes(value, transfers, received?.buffer)
+    return move({ [transferableSymbol]: transfers, [valueSymbol]: { ok: true, value: detached } })
   } catch (thrown) {
     return { ok: false, error: writeTransferredError(thrown) } satisfies TaskResult<never>
   } finally {
     // They were moved here, and the result has bytes of its own.
-    if ('bytes' in message.job) releaseMemory(message.job.bytes)
+    if (received !== undefined) releaseMemory(received)
   }
 }
 
@@ -57,20 +59,29 @@ interface WithBody {
   call?: WithBody
 }
 
-/** The result with its bodies as bytes of their own that are moved to the event loop instead of being copied there. */
-function detachBytes(value: unknown, transfers: ArrayBuffer[]): unknown {
+/**
+ * The result with its bodies as bytes of their own that are moved to the event loop instead of being copied there.
+ * @param received the memory of the job, which is given back here.
+ */
+function detachBytes(value: unknown, transfers: ArrayBuffer[], received: ArrayBufferLike | undefined): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const { body, call } = value as WithBody
   const detached: WithBody = { ...value }
-  if (call !== undefined) detached.call = detachBytes(call, transfers) as WithBody
+  if (call !== undefined) detached.call = detachBytes(call, transfers, received) as WithBody
   if (typeof body === 'string' || body instanceof Uint8Array) {
-    // Copied, because small Node buffers share one ArrayBuffer, and transferring it would detach the others.
-    const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body)
+    const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : takeBytes(body, received)
     transfers.push(bytes.buffer)
     detached.body = bytes
     detached.ownMemory = bytes
   }
   return detached
+}
+
+/** The bytes, copied where others are in the same memory: transferring it would detach those. */
+function takeBytes(bytes: Uint8Array, received: ArrayBufferLike | undefined): Uint8Array<ArrayBuffer> {
+  const { buffer, byteOffset, byteLength } = bytes
+  const isFree = hasOwnMemory(bytes) && buffer instanceof ArrayBuffer && buffer !== received
+  return isFree ? new Uint8Array(buffer, byteOffset, byteLength) : new Uint8Array(bytes)
 }
 
 function writeTransferredError(thrown: unknown): TransferredError {

@@ -1,6 +1,6 @@
 // Reads embeddings requests and writes embeddings responses in the family's form (completions.md 10).
 
-import { type Diagnostics, invalidRequest, type JsonValue } from '../../../normalized/index.ts'
+import { type Diagnostics, type EmbeddingsResult, invalidRequest, type JsonValue } from '../../../normalized/index.ts'
 import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../face.ts'
 import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
@@ -12,14 +12,6 @@ import { writeMetadata } from './write-response.ts'
 
 export interface ReadEmbeddingsRequest extends ReadEmbeddings {
   ignored: Diagnostics
-}
-
-/** The result of an embeddings call, with the vectors in the order of the input. */
-export interface EmbeddingsResult {
-  vectors: ReadonlyArray<readonly number[]>
-  /** null when the provider reported none. */
-  promptTokens: number | null
-  metadata: Record<string, string>
 }
 
 /** The family's limit for the items of a list, and also for the token ids of one item. */
@@ -53,7 +45,7 @@ export function writeEmbeddingsResponse(
     object: 'list',
     data: result.vectors.map((vector, index) => ({
       object: 'embedding',
-      embedding: context.encoding === 'base64' ? encodeVector(vector) : [...vector],
+      embedding: context.encoding === 'base64' ? encodeVector(vector) : vector,
       index
     })),
     model: context.model,

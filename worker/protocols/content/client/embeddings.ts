@@ -3,6 +3,7 @@
 import {
   type Diagnostics,
   type EmbeddingPurpose,
+  type EmbeddingsResult,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -36,12 +37,8 @@ export interface ReadEmbedRequest {
   ignored: Diagnostics
 }
 
-/** The data of a response: vectors in the order of the texts. */
-export interface EmbeddingsResult {
-  vectors: ReadonlyArray<readonly number[]>
-  /** null when the provider reported none. */
-  promptTokens: number | null
-}
+/** What the family shows of a provider's response. */
+type ShownEmbeddings = Pick<EmbeddingsResult, 'vectors' | 'promptTokens'>
 
 /** The protocol's limit for one batch. */
 const REQUESTS_MAX = 2048
@@ -115,12 +112,12 @@ function findText(request: JsonObject, name: string): string | undefined {
   return typeof text === 'string' && text !== '' ? text : undefined
 }
 
-export function writeEmbedContentResponse(result: EmbeddingsResult): EmbedContentResponse {
-  return { embedding: { values: [...(result.vectors[0] ?? [])] }, ...writeEmbeddingUsage(result) }
+export function writeEmbedContentResponse(result: ShownEmbeddings): EmbedContentResponse {
+  return { embedding: { values: result.vectors[0] ?? [] }, ...writeEmbeddingUsage(result) }
 }
 
-export function writeBatchEmbedContentsResponse(result: EmbeddingsResult): BatchEmbedContentsResponse {
-  return { embeddings: result.vectors.map(values => ({ values: [...values] })), ...writeEmbeddingUsage(result) }
+export function writeBatchEmbedContentsResponse(result: ShownEmbeddings): BatchEmbedContentsResponse {
+  return { embeddings: result.vectors.map(values => ({ values })), ...writeEmbeddingUsage(result) }
 }
 
 export const embedContentFace: EmbeddingsClientFace = {
@@ -155,7 +152,7 @@ function readText(content: JsonValue | undefined, path: string): string {
   return text
 }
 
-function writeEmbeddingUsage({ promptTokens }: EmbeddingsResult): { usageMetadata?: EmbeddingUsage } {
+function writeEmbeddingUsage({ promptTokens }: ShownEmbeddings): { usageMetadata?: EmbeddingUsage } {
   return promptTokens === null
     ? {}
     : { usageMetadata: { promptTokenCount: promptTokens, totalTokenCount: promptTokens } }
