@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { PIECE_BYTES, whenDrained, writeInPieces } from './client-writes.ts'
+import type { RequestContext } from './request-context.ts'
 
 type Piece = string | Uint8Array
 /** Whole frames, also in pieces that belong together. */
@@ -70,40 +71,54 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
   process.nextTick(() => socket?.uncork())
   context.firstByte()
 
-  const output = new FrameOutput(response, options.stallTimeoutMs)
-  const keepAlive = startKeepAlive(options, text => {
-    if (!response.writableNeedDrain && !output.isBusy) response.write(text)
-  })
-  response.once('close', () => clearTimeout(keepAlive))
+  return new OpenEventStream(context, response, options)
+}
 
-  function isClosed(): boolean {
-    return context.isCut || response.destroyed || output.isEnded
+/** A class: its getter, on an object that each stream creates, would outlive the stream. */
+class OpenEventStream implements EventStreamWriter {
+  readonly #context: RequestContext
+  readonly #response: ServerResponse
+  readonly #output: FrameOutput
+  readonly #keepAlive: NodeJS.Timeout | undefined
+
+  constructor(context: RequestContext, response: ServerResponse, options: EventStreamOptions) {
+    this.#context = context
+    this.#response = response
+    this.#output = new FrameOutput(response, options.stallTimeoutMs)
+    this.#keepAlive = startKeepAlive(options, text => {
+      if (!response.writableNeedDrain && !this.#output.isBusy) response.write(text)
+    })
+    response.once('close', () => clearTimeout(this.#keepAlive))
   }
 
-  return {
-    get isClosed() {
-      return isClosed()
-    },
-    write(frames) {
-      if (frames.length === 0 || isClosed()) return true
-      keepAlive?.refresh()
-      context.payloadLog?.chunk(context, joinPieces(frames))
-      return output.write(frames)
-    },
-    whenDrained: () => output.whenDrained(),
-    end(frames = '') {
-      clearTimeout(keepAlive)
-      if (isClosed()) return
-      if (frames.length > 0) context.payloadLog?.chunk(context, joinPieces(frames))
-      output.end(frames)
-    },
-    cut(text) {
-      clearTimeout(keepAlive)
-      if (isClosed()) return
-      context.payloadLog?.chunk(context, text)
-      context.isCut = true
-      void output.whenWritten().then(() => cutWithPauses(response, text))
-    }
+  get isClosed(): boolean {
+    return this.#context.isCut || this.#response.destroyed || this.#output.isEnded
+  }
+
+  write(frames: Frames): boolean {
+    if (frames.length === 0 || this.isClosed) return true
+    this.#keepAlive?.refresh()
+    this.#context.payloadLog?.chunk(this.#context, joinPieces(frames))
+    return this.#output.write(frames)
+  }
+
+  whenDrained(): Promise<void> {
+    return this.#output.whenDrained()
+  }
+
+  end(frames: Frames = ''): void {
+    clearTimeout(this.#keepAlive)
+    if (this.isClosed) return
+    if (frames.length > 0) this.#context.payloadLog?.chunk(this.#context, joinPieces(frames))
+    this.#output.end(frames)
+  }
+
+  cut(text: string): void {
+    clearTimeout(this.#keepAlive)
+    if (this.isClosed) return
+    this.#context.payloadLog?.chunk(this.#context, text)
+    this.#context.isCut = true
+    void this.#output.whenWritten().then(() => cutWithPauses(this.#response, text))
   }
 }
 

@@ -7,60 +7,62 @@ export interface StopMatch {
   end: number
 }
 
-export interface StopMatcher {
-  /** Reads the next piece up to the end of the first match; undefined when the piece completes none. */
-  read(piece: string): StopMatch | undefined
-  /** How many characters at the end of the text so far could be the beginning of a stop string. */
-  readonly possibleLength: number
-  /** Discards the text so far. */
-  reset(): void
-}
-
 const ROOT = 0
 const CODE_UNITS = 0x10000
 
-/** @param stops non-empty strings, at least one. The match that is complete first counts; of several the longest. */
-export function createStopMatcher(stops: readonly string[]): StopMatcher {
-  const { next, fallbacks, depths, matches } = build(stops)
-  const beginning = anyOf(stops.map(stop => stop.charCodeAt(0)))
-  let state = ROOT
+export class StopMatcher {
+  readonly #automaton: Automaton
+  /** Matches a character that begins a stop string. */
+  readonly #beginning: RegExp
+  #state = ROOT
 
-  function step(code: number): void {
+  /** @param stops non-empty strings, at least one. The match that is complete first counts; of several the longest. */
+  constructor(stops: readonly string[]) {
+    this.#automaton = build(stops)
+    this.#beginning = anyOf(stops.map(stop => stop.charCodeAt(0)))
+  }
+
+  /** Reads the next piece up to the end of the first match; undefined when the piece completes none. */
+  read(piece: string): StopMatch | undefined {
+    const { matches } = this.#automaton
+    for (let index = 0; index < piece.length; index++) {
+      // Most characters begin no stop string, and the regular expression passes them ten times as fast.
+      if (this.#state === ROOT) index = this.#findBeginning(piece, index)
+      if (index === piece.length) return undefined
+      this.#step(piece.charCodeAt(index))
+      const stop = matches[this.#state]
+      if (stop !== undefined) return { stop, end: index + 1 }
+    }
+    return undefined
+  }
+
+  /** How many characters at the end of the text so far could be the beginning of a stop string. */
+  get possibleLength(): number {
+    return this.#automaton.depths[this.#state] ?? 0
+  }
+
+  /** Discards the text so far. */
+  reset(): void {
+    this.#state = ROOT
+  }
+
+  #step(code: number): void {
+    const { next, fallbacks } = this.#automaton
     for (;;) {
-      const target = next.get(state * CODE_UNITS + code)
+      const target = next.get(this.#state * CODE_UNITS + code)
       if (target !== undefined) {
-        state = target
+        this.#state = target
         return
       }
-      if (state === ROOT) return
-      state = fallbacks[state] ?? ROOT
+      if (this.#state === ROOT) return
+      this.#state = fallbacks[this.#state] ?? ROOT
     }
   }
 
   /** The next character from `index` on that begins a stop string; the end of the piece when none does. */
-  function findBeginning(piece: string, index: number): number {
-    beginning.lastIndex = index
-    return beginning.test(piece) ? beginning.lastIndex - 1 : piece.length
-  }
-
-  return {
-    read(piece) {
-      for (let index = 0; index < piece.length; index++) {
-        // Most characters begin no stop string, and the regular expression passes them ten times as fast.
-        if (state === ROOT) index = findBeginning(piece, index)
-        if (index === piece.length) return undefined
-        step(piece.charCodeAt(index))
-        const stop = matches[state]
-        if (stop !== undefined) return { stop, end: index + 1 }
-      }
-      return undefined
-    },
-    get possibleLength() {
-      return depths[state] ?? 0
-    },
-    reset() {
-      state = ROOT
-    }
+  #findBeginning(piece: string, index: number): number {
+    this.#beginning.lastIndex = index
+    return this.#beginning.test(piece) ? this.#beginning.lastIndex - 1 : piece.length
   }
 }
 

@@ -4,8 +4,8 @@
 
 import type { CitationEvent, FinishEvent, HostedToolEndEvent, NormalizedEvent } from './event.ts'
 import type { ProviderState } from './state.ts'
-import { createStopMatcher } from './stop-matcher.ts'
-import { createTextQueue } from './text-queue.ts'
+import { StopMatcher } from './stop-matcher.ts'
+import { TextQueue } from './text-queue.ts'
 
 export interface StopSequenceFilter {
   /** The events to pass on. */
@@ -18,12 +18,11 @@ export interface StopSequenceFilter {
 
 /** @param stops non-empty strings, at least one. */
 export function createStopSequenceFilter(stops: readonly string[]): StopSequenceFilter {
-  const matcher = createStopMatcher(stops)
+  const matcher = new StopMatcher(stops)
   /** The text that could be the beginning of a match. */
-  const held = createTextQueue()
+  const held = new TextQueue()
   let passedLength = 0
   let isTextOpen = false
-  let match: string | undefined
   let isFinished = false
   const openHostedTools = new Set<number>()
   /** Citations into text that is still held back. */
@@ -75,7 +74,7 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
     pass(held.take(held.length - (found?.stop.length ?? matcher.possibleLength) - afterEnd), into)
     passCitations(into)
     if (found === undefined) return
-    match = found.stop
+    filter.match = found.stop
     closeText(into)
   }
 
@@ -84,15 +83,15 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
       case 'text-start':
         return
       case 'text-delta':
-        if (match === undefined) pushText(event.text, into)
+        if (filter.match === undefined) pushText(event.text, into)
         return
       case 'citation':
-        if (match !== undefined) return
+        if (filter.match !== undefined) return
         wait(event)
         passCitations(into)
         return
       case 'text-end':
-        if (match !== undefined) return
+        if (filter.match !== undefined) return
         pass(held.take(held.length), into)
         matcher.reset()
         passCitations(into)
@@ -103,7 +102,7 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
         into.push(event)
         return
       case 'hosted-tool-start':
-        if (match !== undefined) return
+        if (filter.match !== undefined) return
         openHostedTools.add(event.index)
         into.push(event)
         return
@@ -111,16 +110,16 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
         if (openHostedTools.delete(event.index)) into.push(event)
         return
       case 'finish':
-        end(match === undefined ? event : cutFinish(event, match), into)
+        end(filter.match === undefined ? event : cutFinish(event, filter.match), into)
         return
       case 'error':
         // The response was complete at the cut: a later failure does not change it.
-        if (match !== undefined) end(cutFinish(unknownFinish, match), into)
+        if (filter.match !== undefined) end(cutFinish(unknownFinish, filter.match), into)
         else into.push(event)
         return
       default:
         // Content after the cut is dropped: the client asked for the text before it only.
-        if (match === undefined) into.push(event)
+        if (filter.match === undefined) into.push(event)
     }
   }
 
@@ -132,21 +131,21 @@ export function createStopSequenceFilter(stops: readonly string[]): StopSequence
     into.push(event)
   }
 
-  return {
-    push(events) {
+  // Assigned, because a getter of an object that each request creates outlives the request.
+  const filter = {
+    match: undefined as string | undefined,
+    push(events: readonly NormalizedEvent[]): NormalizedEvent[] {
       const passed: NormalizedEvent[] = []
       for (const event of events) pushOne(event, passed)
       return passed
     },
-    get match() {
-      return match
-    },
-    finish() {
+    finish(): NormalizedEvent[] {
       const passed: NormalizedEvent[] = []
-      if (match !== undefined) end(cutFinish(unknownFinish, match), passed)
+      if (filter.match !== undefined) end(cutFinish(unknownFinish, filter.match), passed)
       return passed
     }
   }
+  return filter
 }
 
 const unknownFinish: FinishEvent = { type: 'finish', reason: 'stop', providerReason: null, metadata: {} }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createStopMatcher } from '../../../worker/normalized/stop-matcher.ts'
+import { StopMatcher } from '../../../worker/normalized/stop-matcher.ts'
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 12 })
 const stopLists = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'é'), minLength: 1, maxLength: 6 }), {
@@ -28,7 +28,7 @@ function possibleLengthOf(text: string, stops: readonly string[]): number {
 t.test('the first complete stop string is found wherever the text is cut', async t => {
   fc.assert(
     fc.property(stopLists, fc.array(letters, { maxLength: 8 }), (stops, pieces) => {
-      const matcher = createStopMatcher(stops)
+      const matcher = new StopMatcher(stops)
       let before = ''
       for (const piece of pieces) {
         const found = matcher.read(piece)
@@ -44,7 +44,7 @@ t.test('the first complete stop string is found wherever the text is cut', async
 })
 
 t.test('a reset discards the text before it', async t => {
-  const matcher = createStopMatcher(['ab'])
+  const matcher = new StopMatcher(['ab'])
   matcher.read('a')
   matcher.reset()
   t.equal(matcher.possibleLength, 0)

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createTextQueue } from '../../../worker/normalized/text-queue.ts'
+import { TextQueue } from '../../../worker/normalized/text-queue.ts'
 
 t.test('a queue gives back what was pushed, in order, however it is taken', async t => {
   const action = fc.oneof(fc.string(), fc.nat({ max: 20 }))
   fc.assert(
     fc.property(fc.array(action), actions => {
-      const queue = createTextQueue()
+      const queue = new TextQueue()
       let expected = ''
       for (const one of actions) {
         if (typeof one === 'string') {
@@ -24,7 +24,7 @@ t.test('a queue gives back what was pushed, in order, however it is taken', asyn
 })
 
 t.test('pieces that were taken are let go', async t => {
-  const queue = createTextQueue()
+  const queue = new TextQueue()
   for (let round = 0; round < 5000; round++) {
     queue.push('ab')
     queue.push('c')

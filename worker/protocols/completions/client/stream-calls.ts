@@ -26,7 +26,6 @@ export interface CallDeltas {
 /** @param usesLegacyFunctions writes the legacy `function_call` form, which has no ids and only one call. */
 export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
   const tail = usesLegacyFunctions ? '}' : '}}]'
-  let count = 0
   /** Kept until the first arguments arrive, so that a call that arrives in one piece becomes one delta. */
   let head: ToolCallStartEvent | undefined
   let hasArguments = false
@@ -62,27 +61,26 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
     return members
   }
 
-  return {
-    get count() {
-      return count
-    },
-    start(event) {
+  const deltas = {
+    count: 0,
+    start(event: ToolCallStartEvent): void {
       if (!isShown(event.index)) return
-      count += 1
+      deltas.count += 1
       head = event
       hasArguments = false
     },
-    writeArguments(event) {
+    writeArguments(event: ToolCallDeltaEvent): string {
       return isShown(event.index) ? writePiece(event.index, event.arguments) : ''
     },
-    writeEnd(event) {
+    writeEnd(event: ToolCallEndEvent): string {
       if (!isShown(event.index)) return ''
       if (!hasArguments) return writePiece(event.index, NO_ARGUMENTS, event.state)
       const isLate = !usesLegacyFunctions && writeExtraContent(event.state) !== undefined
       return isLate ? writePiece(event.index, '', event.state) : ''
     },
-    writePending() {
+    writePending(): string {
       return head === undefined ? '' : writePiece(0, '')
     }
   }
+  return deltas
 }
