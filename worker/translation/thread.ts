@@ -77,11 +77,15 @@ function detachBytes(value: unknown, transfers: ArrayBuffer[], received: ArrayBu
   return detached
 }
 
+/** Smaller bytes may be kept by who wrote them, and a copy costs next to nothing. */
+const TAKEN_BYTES_MIN = 64 * 1024
+
 /** The bytes, copied where others are in the same memory: transferring it would detach those. */
 function takeBytes(bytes: Uint8Array, received: ArrayBufferLike | undefined): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, byteLength } = bytes
-  const isFree = hasOwnMemory(bytes) && buffer instanceof ArrayBuffer && buffer !== received
-  return isFree ? new Uint8Array(buffer, byteOffset, byteLength) : new Uint8Array(bytes)
+  const isTaken =
+    byteLength >= TAKEN_BYTES_MIN && hasOwnMemory(bytes) && buffer instanceof ArrayBuffer && buffer !== received
+  return isTaken ? new Uint8Array(buffer, byteOffset, byteLength) : new Uint8Array(bytes)
 }
 
 function writeTransferredError(thrown: unknown): TransferredError {
