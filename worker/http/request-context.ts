@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Caller, Protocol, RemoteParent } from '../observation/observer.ts'
+import type { Caller, PlannedFacts, Protocol, RemoteParent } from '../observation/observer.ts'
 import { CancelSource } from '../performance/cancel-source.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
@@ -82,7 +82,7 @@ export class RequestContext extends ObservedRequest {
   readonly route: string
   readonly family: Family
   readonly protocol: Protocol
-  /** The body as it came, decompressed. */
+  /** The body as it came, decompressed. Empty from `planned` on: nothing reads it again, and a stream may run for minutes. */
   body: Buffer = EMPTY_BODY
   /** On whose behalf the upstream is called. */
   authorization: UpstreamAuthorization = SERVER_AUTHORIZATION
@@ -229,6 +229,11 @@ export class RequestContext extends ObservedRequest {
   /** The client asks for a stream: its duration has no bound (field lesson H5). */
   expectStream(): void {
     clearTimeout(this.#deadline)
+  }
+
+  override planned(facts: PlannedFacts): void {
+    this.body = EMPTY_BODY
+    super.planned(facts)
   }
 
   override upstreamFailed(errorType: string, providerKind?: string): void {

@@ -2,9 +2,11 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { execute } from '../execution/execute.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { type ClientProtocol, GatewayError, toGatewayError } from '../normalized/index.ts'
 import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/face.ts'
 import type { ChatCall } from '../providers/types.ts'
+import type { TranslatedChat } from '../translation/types.ts'
 import { type ClientSink, StreamSink, WholeResponseSink } from './response-sink.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
@@ -63,15 +65,19 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     })
   }
 
+  /** A function of its own: while the response is written, nothing refers to the client's body. */
+  function translate(context: RequestContext, outside: OutsideBody): Promise<TranslatedChat> {
+    const { requestId, apiMode, body, signal, descriptionOptions: description } = context
+    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside }, description }
+    return runtime.translator.translateChat(job, signal)
+  }
+
   return async function handleChat(
-    request: FastifyRequest,
+    { context }: FastifyRequest,
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
-    const { context } = request
-    const { requestId, apiMode, body, signal, descriptionOptions: description } = context
-    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside }, description }
-    const call = await runtime.translator.translateChat(job, signal)
+    const call = await translate(context, outside)
     if (call.description !== undefined) context.described(call.description)
     try {
       await deliver(call, reply)

@@ -11,6 +11,7 @@ import type { DescriptionOptions } from './call-description.ts'
 import { readBodyWithTexts } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import { writeBody } from './received-texts.ts'
+import { dropWrittenParts } from './request-summary.ts'
 import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, WrittenResponse } from './types.ts'
 
 /**
@@ -48,15 +49,19 @@ export function readChat(
   return request
 }
 
-/** Like `translateChat`; where the job asks for it, the call is also described for observers. */
+/**
+ * Like `translateChat`; where the job asks for it, the call is also described for observers. Its request has only what the writer of the
+ * response needs.
+ */
 export function translateObservedChat(
   job: ChatJob,
   environment: TaskEnvironment
 ): TranslatedChat | Promise<TranslatedChat> {
   const { description } = job
-  return description === undefined
-    ? translateChat(job, environment)
-    : addDescription(translateChat(job, environment), job.protocol, description)
+  const call = translateChat(job, environment)
+  if (description !== undefined) return addDescription(call, job.protocol, description)
+  dropWrittenParts(call.request)
+  return call
 }
 
 async function addDescription(
@@ -66,6 +71,7 @@ async function addDescription(
 ): Promise<TranslatedChat> {
   const { describeChat } = await loadDescriptions()
   call.description = describeChat(call.request, protocol, options)
+  dropWrittenParts(call.request)
   return call
 }
 

@@ -1,5 +1,5 @@
-// What comes back from a thread of a large request: only what the writer of its response needs, as few objects, because receiving an
-// object costs the event loop as much as parsing its JSON.
+// What is left of a request once its call is written. A stream may run for minutes, and all that time its prompt would be in memory twice. What comes
+// back from a thread is even less: as few objects as possible, because receiving one costs the event loop as much as parsing its JSON.
 
 import type { JsonObject, NormalizedRequest, NormalizedTool, OutputFormat } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
@@ -11,14 +11,20 @@ const MEMBER_CHARACTERS_MAX = 16_384
 /** Longest text of the user that is kept for the items of hosted tools, which repeat it. */
 const USER_TEXT_CHARACTERS_MAX = 16_384
 
-/** The request without its messages, schemas and large members. */
+/** Removes the messages and schemas, which the writer of a response does not need. */
+export function dropWrittenParts(request: NormalizedRequest): void {
+  request.messages = []
+  if (request.tools.length > 0) request.tools = request.tools.map(nameTool)
+  if (request.output !== undefined) request.output = withoutSchema(request.output)
+}
+
+/** A request that `dropWrittenParts` has shortened, without its large members as well. */
 export function summarizeRequest(request: NormalizedRequest, protocol: ChatJob['protocol']): NormalizedRequest {
-  const summary: NormalizedRequest = { ...request, messages: [], tools: request.tools.map(nameTool), ignored: {} }
+  const summary: NormalizedRequest = { ...request, ignored: {} }
   for (const name of ['additionalFields', 'extraHeaders', 'metadata'] as const) {
     const members = request[name]
     if (members !== undefined) summary[name] = keepSmallMembers(members)
   }
-  if (request.output !== undefined) summary.output = withoutSchema(request.output)
   if (request.echo !== undefined) {
     const { userText } = request.echo
     summary.echo = { members: {} }

@@ -65,6 +65,27 @@ t.test('a client that closes its sending side only counts as disconnected (H2)',
   finish()
 })
 
+t.test('the body of a planned request is given back while its response is written', async t => {
+  const { port, held } = await startHeld(t)
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, finish } = await held
+  const { context } = request
+  t.equal(context.body.toString(), '{}')
+  context.planned({
+    model: 'm',
+    requestedModel: 'm',
+    upstreamModel: 'm',
+    providerKind: 'native',
+    profileId: 'p',
+    isStream: true
+  })
+  t.equal(context.body.length, 0)
+  t.equal(context.facts.model, 'm')
+  socket.destroy()
+  finish()
+})
+
 t.test('a signal that is first read after the client disconnect is aborted already (H2)', async t => {
   const { port, held, drainGate } = await startHeld(t)
   const { socket } = await openConnection(t, port)
