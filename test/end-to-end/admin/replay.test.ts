@@ -234,16 +234,25 @@ t.test('one replay runs at a time; it ends with its client, and at its own deadl
 
 t.test('a stopping gateway starts no replay, and ends one that runs with the result of its request', async t => {
   const record = recordOf({ ...body, messages: [{ role: 'user', content: '[[hang]]' }] })
-  const { logs, emulator, gateway } = await start(t, [record], { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' } })
+  const { logs, emulator, gateway } = await start(t, [record], { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '5' } })
   const running = logs(`/${record.id}/replay`, postJson(''))
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === 1)
-  // The listener soon accepts no further connection, but this one stays open.
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  t.teardown(() => agent.destroy())
-  const replayAgain = () => sendOver(agent, `${gateway.url}/_admin/logs/${record.id}/replay`)
-  t.match(await replayAgain(), { status: 429 })
+  // The listener soon accepts no further connection, but these stay open. The response that is written when the drain begins ends its own.
+  const agents = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })]
+  t.teardown(() => {
+    for (const agent of agents) agent.destroy()
+  })
+  const replayOver = (agent: Agent | undefined) => sendOver(agent, `${gateway.url}/_admin/logs/${record.id}/replay`)
+  for (const agent of agents) t.match(await replayOver(agent), { status: 429, isLast: false })
   const stopped = gateway.stop()
-  const refused = await until(replayAgain, ({ status }) => status !== 429)
+  const refused = await until(
+    async () => {
+      const response = await replayOver(agents[0])
+      if (response.isLast) agents.shift()
+      return response
+    },
+    ({ status }) => status !== 429
+  )
   t.match(refused, { status: 503, json: { error: { code: 'gateway_not_ready' } } })
   const { status, json } = await running
   t.equal(status, 200)
@@ -251,11 +260,15 @@ t.test('a stopping gateway starts no replay, and ends one that runs with the res
   t.equal(await stopped, 0)
 })
 
-/** Sends an empty replay over the connection of the agent. */
-async function sendOver(agent: Agent, url: string): Promise<{ status: number | undefined; json: unknown }> {
+/** Sends an empty replay over the connection of the agent; `isLast` tells whether the response ends the connection. */
+async function sendOver(agent: Agent | undefined, url: string) {
   const outgoing = request(url, { method: 'POST', agent, headers: { 'x-admin-api-key': ADMIN_KEY } })
   outgoing.end()
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   const chunks = await response.toArray()
-  return { status: response.statusCode, json: JSON.parse(Buffer.concat(chunks).toString()) }
+  return {
+    status: response.statusCode,
+    isLast: response.headers.connection === 'close',
+    json: JSON.parse(Buffer.concat(chunks).toString()) as unknown
+  }
 }
