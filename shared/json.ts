@@ -49,16 +49,13 @@ export function writeJsonText(body: object): string {
   return json.includes('\\ud') ? json.replace(LONE_SURROGATES, '$1\ufffd') : json
 }
 
-const COMMA = 0x2c
-const CLOSING_BRACKET = 0x5d
-const CLOSING_BRACE = 0x7d
 /** Of a character in UTF-16, which has at most three bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3
 
 /**
  * The bytes that `JSON.stringify` would give, written item by item for the lists among the members: the text of a body of 40 MB is never
  * in memory as a whole, and a body of numbers is written in half of the time.
- * @param bytesExpected how long the body will be, about. What is not used of it takes no memory from the system.
+ * @param bytesExpected about how long the body will be. More costs nothing: the system gives memory only when it is written.
  */
 export function writeLongJson(body: object, bytesExpected: number): Buffer {
   const output = new GrowingBytes(bytesExpected)
@@ -70,18 +67,17 @@ export function writeLongJson(body: object, bytesExpected: number): Buffer {
     if (Array.isArray(value)) writeList(value, output)
     else output.writeText(JSON.stringify(value))
   }
-  if (separator === '{') output.writeText(separator)
-  output.writeByte(CLOSING_BRACE)
+  output.writeText(separator === '{' ? '{}' : '}')
   return output.take()
 }
 
 function writeList(items: readonly unknown[], output: GrowingBytes): void {
   output.writeText('[')
   for (const [index, item] of items.entries()) {
-    if (index > 0) output.writeByte(COMMA)
+    if (index > 0) output.writeText(',')
     output.writeText(JSON.stringify(item) ?? 'null')
   }
-  output.writeByte(CLOSING_BRACKET)
+  output.writeText(']')
 }
 
 class GrowingBytes {
@@ -93,14 +89,9 @@ class GrowingBytes {
   }
 
   writeText(text: string): void {
-    // Three times the length is only for the last texts, so the exact length is counted for those alone.
+    // Counting the exact length takes a look at each character, so it is counted only near the end of the memory.
     if (this.#bytes.length - this.#length < text.length * UTF8_BYTES_MAX) this.#makeRoom(Buffer.byteLength(text))
     this.#length += this.#bytes.write(text, this.#length, 'utf8')
-  }
-
-  writeByte(byte: number): void {
-    this.#makeRoom(1)
-    this.#bytes[this.#length++] = byte
   }
 
   take(): Buffer {

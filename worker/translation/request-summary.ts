@@ -1,5 +1,6 @@
-// What is left of a request once its call is written. A stream may run for minutes, and all that time its prompt would be in memory twice. What comes
-// back from a thread is even less: as few objects as possible, because receiving one costs the event loop as much as parsing its JSON.
+// What is left of a request once its call is written. A stream may run for minutes, and all that time its prompt would be in memory twice.
+// What comes back from a thread is even less: as few objects as possible, because receiving an object costs the event loop as much as
+// parsing its JSON.
 
 import type { JsonObject, NormalizedRequest, NormalizedTool, OutputFormat } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'

@@ -71,7 +71,7 @@ export function createContentStreamWriter(context: ResponseContext): StreamWrite
   return createChunkWriter(context, SERVER_SENT_EVENTS)
 }
 
-/** Creates the writer of one response as a JSON array. Frames that are passed on are server-sent events, and have to be written anew for it. */
+/** Creates the writer of one response as a JSON array. The provider's frames are server-sent events, so its `pass` writes them anew. */
 export function createContentArrayWriter(context: ResponseContext): StreamWriter<string> {
   return createChunkWriter(context, JSON_ARRAY)
 }
