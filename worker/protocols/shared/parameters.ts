@@ -157,8 +157,10 @@ export function refuseForbiddenNames(source: JsonObject, path: string): void {
 
 /** Raises `invalid_request` when `source`, the object at `path`, has so many members that copying it would be slow. */
 export function refuseManyMembers(source: JsonObject, path: string, table: object = {}): void {
-  const membersMax = ADDITIONAL_MEMBERS_MAX + Object.keys(table).length
   const names = Object.keys(source)
+  // Nearly always: the members of the table need not be counted then.
+  if (names.length <= ADDITIONAL_MEMBERS_MAX) return
+  const membersMax = ADDITIONAL_MEMBERS_MAX + Object.keys(table).length
   if (names.length <= membersMax) return
   throw path === '' ? tooManyMembers(names[membersMax] ?? '', 'The body') : tooManyMembers(path, `'${path}'`)
 }
