@@ -1,4 +1,5 @@
-// Programs that some tests need and that no package of this project brings: chromium, prometheus, promtool. `.ci/run` installs them.
+// Programs that some tests need and that no package of this project brings: chromium, prometheus, promtool, nginx and caddy,
+// which `.ci/run` installs, and systemd-analyze.
 
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'

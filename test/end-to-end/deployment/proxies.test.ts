@@ -1,0 +1,150 @@
+// A gateway behind each proxy of `ops/proxies`: what a client gets, and what does not get through.
+
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type ClientHttp2Session, connect } from 'node:http2'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { get } from '../../support/client.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
+import { whyWithout } from '../../support/programs.ts'
+import { type ProxyName, type StartedProxy, startProxy } from '../../support/proxies.ts'
+import { askIn, type Family, families, openStream, readError, textIn } from '../system/support.ts'
+
+const API_KEY = 'deployment-test-key'
+const ADMIN_KEY = 'deployment-admin-key'
+const names: ProxyName[] = ['nginx', 'caddy']
+/** More than the gateway takes. */
+const OVERSIZED = 'x'.repeat(2_000_000)
+
+async function start(t: Test, name: ProxyName) {
+  const emulator = await startEmulator(t)
+  const gateway = await startGateway(t, {
+    env: {
+      ...emulatorVariables(emulator),
+      GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+      GATEWAY_API_KEY: API_KEY,
+      GATEWAY_METRICS_ENABLED: 'true',
+      GATEWAY_ADMIN_API_ENABLED: 'true',
+      GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
+      GATEWAY_DEBUG_TRANSLATE_ENABLED: 'true',
+      GATEWAY_MAX_REQUEST_BODY_BYTES: '1000000'
+    }
+  })
+  return { emulator, gateway, proxy: await startProxy(t, name, gateway) }
+}
+
+const headers = { authorization: `Bearer ${API_KEY}` }
+const wrongKey = { authorization: 'Bearer wrong' }
+
+/** The head of a response, whose body may have no end. */
+async function getHead(url: string, headers: Record<string, string>): Promise<Pick<Response, 'status' | 'headers'>> {
+  const response = await fetch(url, { headers })
+  await response.body?.cancel()
+  return response
+}
+
+/** Reads a stream up to this text, and returns the function that ends it. */
+async function readUpTo(response: Response, text: string): Promise<() => Promise<void>> {
+  if (response.body === null) throw new Error('The response has no body.')
+  const reader = response.body.getReader()
+  let read = ''
+  while (!read.includes(text)) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error(`The stream ended before '${text}': ${read}`)
+    read += Buffer.from(value).toString('utf8')
+  }
+  return () => reader.cancel()
+}
+
+for (const name of names) {
+  t.test(name, { skip: whyWithout(name) }, async t => {
+    const { emulator, gateway, proxy } = await start(t, name)
+
+    for (const family of families) {
+      t.test(
+        `${family}: the first event arrives while the provider still writes, and a client that leaves ends the call`,
+        async t => {
+          await passesAtOnce(t, family)
+        }
+      )
+
+      t.test(`${family}: whole responses and errors pass as they are`, async t => {
+        const response = await askIn(proxy, family, '[[text:through the proxy]]', { headers })
+        t.equal(response.status, 200)
+        t.equal(textIn(family, response), 'through the proxy')
+        const refused = await askIn(proxy, family, 'hello', { headers: wrongKey })
+        t.equal(refused.status, 401)
+        const direct = await askIn(gateway, family, 'hello', { headers: wrongKey })
+        t.equal(readError(family, refused).message, readError(family, direct).message)
+      })
+
+      t.test(`${family}: a body that is too large is refused in the form of the family`, async t => {
+        const response = await askIn(proxy, family, OVERSIZED, { headers })
+        t.equal(response.status, 413)
+        t.match(readError(family, response).message, /1000000|too large/i)
+      })
+    }
+
+    t.test('content as a JSON array, which is no event stream, passes at once as well', async t => {
+      await passesAtOnce(t, 'content', '?alt=json')
+    })
+
+    t.test('what operators use is there, but not from outside, in whatever spelling', async t => {
+      const inside = { 'x-api-key': API_KEY, 'x-admin-api-key': ADMIN_KEY }
+      t.equal((await get(`${gateway.url}/metrics`, inside)).status, 200)
+      t.not((await get(`${gateway.url}/_admin/logs`, inside)).status, 404)
+      t.equal((await get(`${gateway.url}/logs/5`, inside)).status, 200)
+      const paths = ['/metrics', '/_admin/logs', '/_admin/ui', '/_debug/translate', '/logs/5', '/logs/stream']
+      for (const path of paths) {
+        const spellings = [path, `/${path}`, path.replace('m', '%6d').replace('_', '%5f').replace('/l', '/%6c')]
+        for (const spelling of [...spellings, `/v1/..${path}`]) {
+          const response = await getHead(`${proxy.url}${spelling}`, inside)
+          t.equal(response.status, 404, spelling)
+          t.equal(response.headers.get('x-request-id'), null, `the gateway is not asked for ${spelling}`)
+        }
+      }
+      t.equal((await get(`${proxy.url}/v1/models`, inside)).status, 200)
+    })
+
+    t.test('no key of a client is in the access log', async t => {
+      const secret = 'a-key-nobody-may-read'
+      await get(`${proxy.url}/v1beta/models?key=${secret}&seen=1`)
+      await get(`${proxy.url}/v1/models?seen=2`, { 'x-api-key': secret, 'x-goog-api-key': secret })
+      await get(`${proxy.url}/v1/models/last`, { authorization: `Bearer ${secret}`, 'x-admin-api-key': secret })
+      await waitUntil(() => proxy.readAccessLog().includes('/v1/models/last'), 'the requests are logged')
+      t.match(proxy.readAccessLog(), '/v1beta/models')
+      t.notMatch(proxy.readAccessLog(), secret)
+    })
+
+    t.test('HTTP/2 reaches the gateway', async t => {
+      const session = openSession(proxy)
+      t.teardown(() => session.close())
+      const request = session.request({ ':path': '/v1/models', ...headers })
+      const [response] = (await once(request, 'response')) as [Record<string, unknown>]
+      t.equal(response[':status'], 200)
+      t.type(response['x-request-id'], 'string')
+      request.close()
+    })
+
+    async function passesAtOnce(t: Test, family: Family, query = ''): Promise<void> {
+      const before = emulator.stats.aborted
+      const response = await openStream(proxy, family, '[[text:one two three four five six]] [[hang:3]]', {
+        headers,
+        query
+      })
+      t.equal(response.status, 200)
+      t.type(response.headers.get('x-request-id'), 'string')
+      // The provider never ends this stream: whoever waits for its end gets nothing.
+      const cancel = await readUpTo(response, 'one')
+      t.equal(emulator.stats.aborted, before)
+      await cancel()
+      await emulator.waitFor(({ stats }) => stats.aborted > before)
+    }
+  })
+}
+
+function openSession({ url }: StartedProxy): ClientHttp2Session {
+  return connect(url, { ca: readFileSync(join(import.meta.dirname, '../../ops/emulator/fixtures/ca.pem')) })
+}
