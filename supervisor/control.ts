@@ -23,6 +23,7 @@ import type { HealthPolicy } from './process-keeper.ts'
 import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
 import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
+import { createServiceManager } from './service-manager.ts'
 import { reopenSignals } from './signals.ts'
 import { StartFailure, workerFailure } from './start-failure.ts'
 import { hideVariables } from './worker-environment.ts'
@@ -195,6 +196,14 @@ export function startControl(dependencies: ControlDependencies, options: Control
   )
   for (const signal of reopenSignals) process.on(signal, reopenLogs)
 
+  const serviceManager = createServiceManager({
+    log,
+    environment: process.env,
+    pid: process.pid,
+    // The fleet kills workers that do not answer.
+    isAlive: () => fleet.readyOwners().length > 0
+  })
+
   function receive(event: FleetEvent): void {
     switch (event.kind) {
       case 'startup-completed':
@@ -313,10 +322,12 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fleet.broadcast({ kind: 'host-started' })
         log.info({ event: 'startup_complete' }, 'Application startup complete')
         if (servedAddress !== undefined) dependencies.onServing(servedAddress)
+        serviceManager?.serving('serving')
         catalog.startWarmUp()
         break
       case 'announce-shutdown':
         log.info({ event: 'shutdown_initiated' }, 'Application shutdown initiated')
+        serviceManager?.stopping()
         break
       case 'drain-workers':
         fleet.drain()
@@ -378,6 +389,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         { event: 'drain_progress', active, waiting: broker.counts().waiting, seconds_left: secondsLeft },
         'Draining'
       )
+      serviceManager?.showStatus(`draining, ${active} active`)
     }, DRAIN_REPORT_INTERVAL_MS)
     timers.set('report', report)
   }
@@ -385,6 +397,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   function finish(exitCode: ExitCode): void {
     for (const timer of timers.values()) clearTimeout(timer)
     for (const signal of reopenSignals) process.off(signal, reopenLogs)
+    serviceManager?.close()
     rotation.close()
     catalog.close()
     broker.close()

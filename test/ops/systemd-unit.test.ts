@@ -40,6 +40,12 @@ t.test('the service is little exposed', { skip }, async t => {
   t.ok(Number(exposure) <= EXPOSURE_MAX, `exposure ${exposure}`)
 })
 
+t.test('it waits for the messages of the gateway, which another process sends', async t => {
+  t.strictSame(read('Type'), ['notify'])
+  t.strictSame(read('NotifyAccess'), ['all'])
+  t.ok(Number(read('WatchdogSec')[0]) > 0)
+})
+
 t.test('a stop leaves time for the whole drain', async t => {
   t.equal(Number(read('TimeoutStopSec')[0]), parseSettings({}).shutdownTimeoutSeconds + 10)
 })
