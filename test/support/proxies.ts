@@ -39,6 +39,7 @@ const proxies: Record<ProxyName, (site: Site) => { args: string[]; accessLog: st
     const accessLog = join(folder, 'access.log')
     const site = fill('nginx.conf', {
       'listen 443': `listen 127.0.0.1:${port}`,
+      'listen [::]:443 ssl http2;': '',
       '/etc/ssl/llm-gateway/certificate.pem': certificate,
       '/etc/ssl/llm-gateway/key.pem': key,
       '/var/log/nginx/llm-gateway.log': accessLog

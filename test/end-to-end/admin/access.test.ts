@@ -1,8 +1,7 @@
 // Who may use the admin API, and what it says where it has nothing to ask (operations contract, sections 4.2 and 9).
 
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
+import { findFreePort } from '../../support/free-port.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'
 
@@ -75,7 +74,7 @@ t.test('operations 82, 110: without a store, and while it is down, every route t
   const down = await startAdminGateway(t, {
     env: {
       GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
-      GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `postgres://u:hunter2@127.0.0.1:${await findClosedPort()}/db`
+      GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `postgres://u:hunter2@127.0.0.1:${await findFreePort()}/db`
     }
   })
   for (const [path, method] of routes) {
@@ -99,12 +98,3 @@ t.test('operations 23: the paths of the admin API are never repaired into those 
   t.equal((await call('/_admin/logs/')).status, 404)
   t.equal((await call('/_admin/v1/models')).status, 404)
 })
-
-async function findClosedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

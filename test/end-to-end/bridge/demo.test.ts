@@ -1,26 +1,16 @@
 // The profile file to start with, on the embedded upstream of `--demo`.
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
+import { findFreePort } from '../../support/free-port.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { ask, families, send } from './families.ts'
 
 const demoFile = join(import.meta.dirname, '../../../ops/examples/demo-profile.yaml')
 const DEMO_PORT = /127\.0\.0\.1:8091\b/g
-
-/** A port of this machine on which nothing listens. */
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise(resolve => server.close(resolve))
-  if (typeof address !== 'object' || address === null) throw new Error('No free port was found.')
-  return address.port
-}
 
 t.test('the demo profile serves the aliases of every provider kind in every family', async t => {
   const text = readFileSync(demoFile, 'utf8')
