@@ -322,8 +322,11 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fleet.broadcast({ kind: 'host-started' })
         log.info({ event: 'startup_complete' }, 'Application startup complete')
         if (servedAddress !== undefined) dependencies.onServing(servedAddress)
-        serviceManager?.serving('serving')
+        serviceManager?.showStatus('waiting for the model list')
         catalog.startWarmUp()
+        break
+      case 'announce-readiness':
+        serviceManager?.ready()
         break
       case 'announce-shutdown':
         log.info({ event: 'shutdown_initiated' }, 'Application shutdown initiated')
@@ -389,7 +392,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         { event: 'drain_progress', active, waiting: broker.counts().waiting, seconds_left: secondsLeft },
         'Draining'
       )
-      serviceManager?.showStatus(`draining, ${active} active`)
+      serviceManager?.showStatus(`draining ${active} active`)
     }, DRAIN_REPORT_INTERVAL_MS)
     timers.set('report', report)
   }

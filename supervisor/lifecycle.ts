@@ -55,6 +55,7 @@ export type LifecycleEffect =
   | { readonly kind: 'print-error-document' }
   | { readonly kind: 'start-workers' }
   | { readonly kind: 'announce-startup' }
+  | { readonly kind: 'announce-readiness' }
   | { readonly kind: 'announce-shutdown' }
   | { readonly kind: 'drain-workers' }
   | { readonly kind: 'close-listeners' }
@@ -144,7 +145,7 @@ function advanceStarting(state: LifecycleState, event: LifecycleEvent): Transiti
 function advanceLive(state: LifecycleState, event: LifecycleEvent): Transition {
   switch (event.kind) {
     case 'catalog-filled':
-      return { state: { phase: 'live', isReady: true }, effects: [] }
+      return { state: { phase: 'live', isReady: true }, effects: [{ kind: 'announce-readiness' }] }
     case 'workers-keep-dying':
       return close(EXIT_CODES.workersKeepDying)
     case 'stop-signal':

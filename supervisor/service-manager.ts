@@ -1,4 +1,4 @@
-// Tells systemd how the gateway is: that it serves, that it stops, what it does, and that it is alive (operations contract, section 14).
+// Tells systemd how the gateway is: that it is ready, that it stops, what it does, and that it is alive (operations contract, section 14).
 // The messages are datagrams of a local socket, which Node cannot send, so the program of systemd sends them.
 
 import { execFile } from 'node:child_process'
@@ -14,8 +14,8 @@ export interface ServiceManagerOptions {
 }
 
 export interface ServiceManager {
-  /** The gateway serves. From now on signs of life are sent, if systemd wants them. */
-  serving(status: string): void
+  /** `/ready` is 200 for the first time. From now on signs of life are sent, if systemd wants them. */
+  ready(): void
   stopping(): void
   /** Shown by `systemctl status`. */
   showStatus(status: string): void
@@ -74,8 +74,8 @@ export function createServiceManager(options: ServiceManagerOptions): ServiceMan
   }
 
   return {
-    serving(status) {
-      send({ READY: '1', STATUS: status })
+    ready() {
+      send({ READY: '1', STATUS: 'serving' })
       startWatchdog()
     },
     stopping() {

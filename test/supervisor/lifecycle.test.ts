@@ -61,7 +61,9 @@ t.test('row 4: a start that completes is live, and ready once the catalog is fil
   const completed = run(accepted.state, 'startup-completed')
   t.same(completed.last, ['announce-startup'])
   t.same(completed.state, { phase: 'live', isReady: false })
-  t.same(run(completed.state, 'catalog-filled').state, { phase: 'live', isReady: true })
+  const ready = run(completed.state, 'catalog-filled')
+  t.same(ready.last, ['announce-readiness'])
+  t.same(ready.state, { phase: 'live', isReady: true })
 })
 
 t.test('row 5: a gateway that is live but not ready drains too', async t => {

@@ -40,19 +40,22 @@ function untilServing(gateway: StartedGateway): Promise<void> {
   return waitUntil(() => readLog(gateway).some(({ event }) => event === 'startup_complete'), 'the gateway serves')
 }
 
-t.test('it serves, drains and stops, in this order', async t => {
+t.test('it waits, serves, drains and stops, in this order', async t => {
   const program = installProgram(t)
   const { gateway } = await start(t, program, { NOTIFY_SOCKET: SOCKET, GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '60' })
   await untilTold(program, 'READY=1')
-  t.strictSame(program.read(), [[SOCKET, 'READY=1', 'STATUS=serving']])
+  t.strictSame(program.read(), [
+    [SOCKET, 'STATUS=waiting for the model list'],
+    [SOCKET, 'READY=1', 'STATUS=serving']
+  ])
   const response = await openStream(gateway, 'completions', '[[hang:2]]')
   gateway.process.kill('SIGTERM')
   await untilTold(program, 'STOPPING=1')
-  await untilTold(program, 'STATUS=draining, 1 active')
+  await untilTold(program, 'STATUS=draining 1 active')
   await response.body?.cancel()
   t.equal(await gateway.stop(), 0)
   const told = program.read().flat()
-  t.ok(told.indexOf('STOPPING=1') < told.indexOf('STATUS=draining, 1 active'))
+  t.ok(told.indexOf('STOPPING=1') < told.indexOf('STATUS=draining 1 active'))
 })
 
 t.test(
