@@ -91,7 +91,7 @@ for (const name of names) {
       await passesAtOnce(t, 'content', '?alt=json')
     })
 
-    t.test('what operators use is there, but not from outside, in whatever spelling', async t => {
+    t.test('what operators use is there, but not from outside, in any spelling', async t => {
       const inside = { 'x-api-key': API_KEY, 'x-admin-api-key': ADMIN_KEY }
       t.equal((await get(`${gateway.url}/metrics`, inside)).status, 200)
       t.not((await get(`${gateway.url}/_admin/logs`, inside)).status, 404)
@@ -109,7 +109,7 @@ for (const name of names) {
     })
 
     t.test('no key of a client is in the access log', async t => {
-      const secret = 'a-key-nobody-may-read'
+      const secret = 'a-key-that-no-log-may-have'
       await get(`${proxy.url}/v1beta/models?key=${secret}&seen=1`)
       await get(`${proxy.url}/v1/models?seen=2`, { 'x-api-key': secret, 'x-goog-api-key': secret })
       await get(`${proxy.url}/v1/models/last`, { authorization: `Bearer ${secret}`, 'x-admin-api-key': secret })
@@ -136,7 +136,7 @@ for (const name of names) {
       })
       t.equal(response.status, 200)
       t.type(response.headers.get('x-request-id'), 'string')
-      // The provider never ends this stream: whoever waits for its end gets nothing.
+      // The provider never ends this stream: a proxy that waits for the end passes nothing on.
       const cancel = await readUpTo(response, 'one')
       t.equal(emulator.stats.aborted, before)
       await cancel()

@@ -158,7 +158,7 @@ export function refuseForbiddenNames(source: JsonObject, path: string): void {
 /** Raises `invalid_request` when `source`, the object at `path`, has so many members that copying it would be slow. */
 export function refuseManyMembers(source: JsonObject, path: string, table: object = {}): void {
   const names = Object.keys(source)
-  // Nearly always: the members of the table need not be counted then.
+  // Nearly every body ends here, so that the table is counted only for the others.
   if (names.length <= ADDITIONAL_MEMBERS_MAX) return
   const membersMax = ADDITIONAL_MEMBERS_MAX + Object.keys(table).length
   if (names.length <= membersMax) return
