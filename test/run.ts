@@ -1,18 +1,51 @@
-// Runs all tests (`npm test`). In a process of its own, a file takes longer to load the product's modules than most files take to run their
-// cases. So the files of a folder run in one process, in groups; those that start gateways, and those that begin with "// Alone:" and a
-// reason, run alone. `npm test -- <file>` runs only the files that it names.
+// Runs the tests. `npm test` runs all that prove correctness. `npm run test:long` runs the files named `*.long.test.ts`, which measure or need
+// a program, and those with properties once more, at their full number of runs. `npm test -- <file>` runs only the files that it names. Each
+// ends with a table of processor time by file. A whole run fails when a file takes more than twice its share in `test/shares.json`;
+// `npm test -- --write-shares` writes them anew.
+//
+// In a process of its own, a file takes longer to load the product's modules than most files take to run their cases. So the files of a folder
+// run in one process, in groups; those that start gateways, and those that begin with "// Alone:" and a reason, run alone.
 
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  type FileCost,
+  formatCosts,
+  judgeCosts,
+  type RunCost,
+  type Shares,
+  sharesOf,
+  sumCosts
+} from './support/costs.ts'
+import { readChildrenMs } from './support/process-costs.ts'
 
 const root = join(import.meta.dirname, '..')
-const FOLDER = join(root, '.tap', 'groups')
+const GROUPS = join(root, '.tap', 'groups')
+const COSTS = join(root, '.tap', 'costs')
+const SHARES = join(root, 'test', 'shares.json')
 /** Enough to load the modules seldom, and few enough for the groups to end at about the same time. */
 const GROUP_FILES_MAX = 16
 
-const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()
-const { alone = [], grouped = [] } = Object.groupBy(files, file => (isAlone(file) ? 'alone' : 'grouped'))
+const { values, positionals: named } = parseArgs({
+  options: { long: { type: 'boolean' }, 'write-shares': { type: 'boolean' } },
+  allowPositionals: true
+})
+const set = values.long ? 'long' : 'correctness'
+
+function listFiles(): string[] {
+  const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()
+  return files.filter(file => (set === 'long' ? isLong(file) || hasProperties(file) : !isLong(file)))
+}
+
+function isLong(file: string): boolean {
+  return file.endsWith('.long.test.ts')
+}
+
+function hasProperties(file: string): boolean {
+  return /^import .* from '[./]*\/support\/properties\.ts'$/m.test(readFileSync(join(root, file), 'utf8'))
+}
 
 function isAlone(file: string): boolean {
   return file.startsWith('test/end-to-end/') || readFileSync(join(root, file), 'utf8').startsWith('// Alone: ')
@@ -23,10 +56,9 @@ function roomOf(file: string): string {
   return dirname(file).split('/').slice(0, 3).join('/')
 }
 
-function writeGroups(): string[] {
-  rmSync(FOLDER, { recursive: true, force: true })
-  mkdirSync(FOLDER, { recursive: true })
-  const rooms = Object.entries(Object.groupBy(grouped, roomOf))
+function writeGroups(files: readonly string[]): string[] {
+  makeEmpty(GROUPS)
+  const rooms = Object.entries(Object.groupBy(files, roomOf))
   return rooms.flatMap(([room, members = []]) => {
     const count = Math.ceil(members.length / GROUP_FILES_MAX)
     const size = Math.ceil(members.length / count)
@@ -37,17 +69,68 @@ function writeGroups(): string[] {
   })
 }
 
-/** The cases that the files register run when all of them are loaded: the runner ends when it has no case left, however many are to come. */
 function writeGroup(name: string, members: readonly string[]): string {
-  const file = join(FOLDER, `${name}.test.mjs`)
-  const loads = members.map(member => `  await import(${JSON.stringify(relative(FOLDER, join(root, member)))})\n`)
-  writeFileSync(file, `import t from 'tap'\nt.test('all files are loaded', async () => {\n${loads.join('')}})\n`)
+  const file = join(GROUPS, `${name}.test.mjs`)
+  const specifierOf = (path: string) => JSON.stringify(relative(GROUPS, join(root, path)))
+  const loads = members.map(member => `  ${JSON.stringify(member)}: () => import(${specifierOf(member)})`)
+  const source = [
+    `import t from 'tap'`,
+    `import { loadGroup } from ${specifierOf('test/support/process-costs.ts')}`,
+    `await loadGroup(t, {\n${loads.join(',\n')}\n})\n`
+  ]
+  writeFileSync(file, source.join('\n'))
   return relative(root, file)
 }
 
-const named = process.argv.slice(2)
-const { status } = spawnSync('tap', named.length > 0 ? named : [...alone, ...writeGroups()], {
-  cwd: root,
-  stdio: 'inherit'
-})
-process.exit(status ?? 1)
+function run(files: readonly string[]): { status: number; cost: RunCost } {
+  makeEmpty(COSTS)
+  const startedAt = performance.now()
+  const { status } = spawnSync('tap', files, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, TEST_COSTS: COSTS, ...(set === 'long' && { FULL_RUNS: '1' }) }
+  })
+  const costs = readdirSync(COSTS).flatMap(
+    file => JSON.parse(readFileSync(join(COSTS, file), 'utf8')) as readonly FileCost[]
+  )
+  const childrenMs = readChildrenMs()
+  const cost = {
+    files: sumCosts(costs),
+    totalMs: childrenMs ?? costs.reduce((sum, { ownMs }) => sum + ownMs, 0),
+    wallMs: performance.now() - startedAt,
+    countsChildren: childrenMs !== undefined
+  }
+  return { status: status ?? 1, cost }
+}
+
+function makeEmpty(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+}
+
+/** By set of tests. */
+function readShares(): Record<string, Shares> {
+  return JSON.parse(readFileSync(SHARES, 'utf8'))
+}
+
+/** True when no file took too much. Runs of named files, and those that failed, say nothing about shares. */
+function checkShares(cost: RunCost): boolean {
+  if (values['write-shares']) {
+    writeFileSync(SHARES, `${JSON.stringify({ ...readShares(), [set]: sharesOf(cost) }, undefined, 2)}\n`)
+    return true
+  }
+  const faults = judgeCosts(cost, readShares()[set] ?? {})
+  const command = `npm ${set === 'long' ? 'run test:long' : 'test'} -- --write-shares`
+  for (const fault of faults) process.stdout.write(`not ok ${fault}\n`)
+  if (faults.length > 0) process.stdout.write(`Make them cheaper, or write all shares anew: ${command}\n`)
+  return faults.length === 0
+}
+
+function runAll(): { status: number; cost: RunCost } {
+  const { alone = [], grouped = [] } = Object.groupBy(listFiles(), file => (isAlone(file) ? 'alone' : 'grouped'))
+  return run([...alone, ...writeGroups(grouped)])
+}
+
+const { status, cost } = named.length > 0 ? run(named) : runAll()
+process.stdout.write(`\n${formatCosts(cost)}\n`)
+process.exit(status !== 0 || (named.length === 0 && !checkShares(cost)) ? status || 1 : 0)

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import fc from 'fast-check'
 import t from 'tap'
 import { asBuffer, joinBytes } from '../../shared/bytes.ts'
 import { BASE_FEATURES, FEATURE_NAMES } from '../../shared/profile.ts'
@@ -11,6 +10,7 @@ import { countMembers, isSameJson, scanJson } from '../../worker/protocols/share
 import { translateChat } from '../../worker/translation/chat.ts'
 import { createChatRelay } from '../../worker/translation/relayed-chat.ts'
 import type { TaskEnvironment, TranslatedChat } from '../../worker/translation/types.ts'
+import * as fc from '../support/properties.ts'
 import { answer, openReader, options, write } from '../worker/protocols/completions/provider/support.ts'
 
 const text = fc.oneof(

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { readOpenAiChat } from '../../ops/emulator/read-openai.ts'
 import {
@@ -12,6 +11,7 @@ import {
   writeToolCallId
 } from '../../worker/normalized/index.ts'
 import { chatCompatibleFace } from '../../worker/protocols/completions/provider/face.ts'
+import * as fc from '../support/properties.ts'
 import { options } from '../worker/protocols/completions/provider/support.ts'
 import { makeRequest } from '../worker/protocols/native/support.ts'
 

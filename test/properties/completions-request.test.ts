@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { readEmbeddingsRequest } from '../../worker/protocols/completions/client/embeddings.ts'
 import { readCompletionsRequest } from '../../worker/protocols/completions/client/face.ts'
 import { chatParameters, embeddingsParameters } from '../../worker/protocols/completions/client/schema.ts'
+import * as fc from '../support/properties.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>
 const text = fc.constantFrom('text', 'function', 'tool', 'assistant', 'user', 'auto', 'json_schema', '{"a":1}', '', 'x')

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import { APIError } from 'openai'
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream'
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions'
@@ -10,6 +9,7 @@ import type { CompletionsChunk, CompletionsMessage } from '../../worker/protocol
 import { createCompletionsStreamWriter } from '../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../worker/protocols/completions/client/write-response.ts'
 import { joinFrames } from '../../worker/protocols/shared/stream-frames.ts'
+import * as fc from '../support/properties.ts'
 import { responseContext } from '../worker/protocols/completions/client/support.ts'
 import { readStrictly } from './completions-chunks.ts'
 import { playResponse, randomResponse } from './random-responses.ts'

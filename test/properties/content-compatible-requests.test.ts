@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { readGoogleChat } from '../../ops/emulator/read-google.ts'
 import {
@@ -12,6 +11,7 @@ import {
   writeToolCallId
 } from '../../worker/normalized/index.ts'
 import { contentCompatibleFace } from '../../worker/protocols/content/provider/face.ts'
+import * as fc from '../support/properties.ts'
 import { options } from '../worker/protocols/content/provider/support.ts'
 import { makeRequest } from '../worker/protocols/native/support.ts'
 

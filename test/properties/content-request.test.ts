@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { readCountTokensRequest } from '../../worker/protocols/content/client/count-tokens.ts'
@@ -18,6 +17,7 @@ import {
 } from '../../worker/protocols/content/client/schema.ts'
 import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
+import * as fc from '../support/properties.ts'
 import { settings } from '../worker/protocols/content/client/support.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { ApiError } from '@google/genai'
-import fc from 'fast-check'
 import t from 'tap'
 import {
   accumulateEvents,
@@ -12,6 +11,7 @@ import {
 } from '../../worker/normalized/index.ts'
 import { createContentArrayWriter, createContentStreamWriter } from '../../worker/protocols/content/client/stream.ts'
 import { writeContentResponse } from '../../worker/protocols/content/client/write-response.ts'
+import * as fc from '../support/properties.ts'
 import { createSdk } from '../worker/protocols/content/client/sdk.ts'
 import { responseContext, withEnum, withThoughts } from '../worker/protocols/content/client/support.ts'
 import { joinParts, readArrayStream, readEventStream } from './content-chunks.ts'

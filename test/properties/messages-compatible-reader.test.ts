@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../worker/normalized/index.ts'
 import { messagesCompatibleFace } from '../../worker/protocols/messages/provider/face.ts'
+import * as fc from '../support/properties.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
 import {
   answer,

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import {
   type ContentPart,
@@ -11,6 +10,7 @@ import {
   writeToolCallId
 } from '../../worker/normalized/index.ts'
 import { messagesCompatibleFace } from '../../worker/protocols/messages/provider/face.ts'
+import * as fc from '../support/properties.ts'
 import { options } from '../worker/protocols/messages/provider/support.ts'
 import { makeRequest } from '../worker/protocols/native/support.ts'
 

@@ -3,7 +3,6 @@ import { APIError } from '@anthropic-ai/sdk'
 import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream'
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages'
 import { Stream } from '@anthropic-ai/sdk/streaming'
-import fc from 'fast-check'
 import t from 'tap'
 import {
   accumulateEvents,
@@ -17,6 +16,7 @@ import { GATEWAY_SIGNATURE } from '../../worker/protocols/messages/client/signat
 import { createMessagesStreamWriter } from '../../worker/protocols/messages/client/stream.ts'
 import { writeMessagesResponse } from '../../worker/protocols/messages/client/write-response.ts'
 import { readStateSignature } from '../../worker/protocols/shared/state-signature.ts'
+import * as fc from '../support/properties.ts'
 import { responseContext } from '../worker/protocols/messages/client/support.ts'
 import { readStrictly } from './messages-frames.ts'
 import {

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { accumulateEvents, dropLaterCalls, type NormalizedEvent } from '../../worker/normalized/index.ts'
 import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
+import * as fc from '../support/properties.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
 import { type NativeFace, readStream, readWhole, writeLines } from '../worker/protocols/native/support.ts'
 

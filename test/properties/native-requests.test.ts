@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import {
   type ContentPart,
@@ -14,6 +13,7 @@ import {
 } from '../../worker/normalized/index.ts'
 import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
+import * as fc from '../support/properties.ts'
 import { makeRequest, plainOptions } from '../worker/protocols/native/support.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { writeClientRequest } from '../../worker/debug/formats.ts'
 import { readRequestDocument } from '../../worker/debug/normalized/read-request.ts'
@@ -20,6 +19,7 @@ import {
   type ToolChoice
 } from '../../worker/normalized/index.ts'
 import { clientFaces } from '../../worker/protocols/registry.ts'
+import * as fc from '../support/properties.ts'
 
 /** Every member of the type appears: the arbitraries are checked against it. */
 type Members<Type> = { [Name in keyof Required<Type>]: fc.Arbitrary<NonNullable<Type[Name]> | null> }

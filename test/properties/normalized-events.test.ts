@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import {
   accumulateEvents,
@@ -10,6 +9,7 @@ import {
   type NormalizedEvent,
   type ProviderState
 } from '../../worker/normalized/index.ts'
+import * as fc from '../support/properties.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
 
 interface Target {

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createStopSequenceFilter, type NormalizedEvent } from '../../worker/normalized/index.ts'
+import * as fc from '../support/properties.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
 
 /** Few letters, so that stop strings overlap with the text and with each other. */

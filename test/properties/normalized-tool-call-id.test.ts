@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { readToolCallId, writeToolCallId } from '../../worker/normalized/index.ts'
+import * as fc from '../support/properties.ts'
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 200 })
 const identity = fc.record({

@@ -1,6 +1,5 @@
 // Random responses: every operation that a provider face may call on an assembler, cut into reads at random.
 
-import fc from 'fast-check'
 import {
   EventAssembler,
   type FinishReason,
@@ -9,6 +8,7 @@ import {
   type NormalizedUsage,
   type ProviderState
 } from '../../worker/normalized/index.ts'
+import * as fc from '../support/properties.ts'
 
 export type Step = (assembler: EventAssembler) => void
 

@@ -1,10 +1,10 @@
 // What a span says of any response: the same for streamed and whole ones, and what a client accumulates.
 
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { accumulateEvents, GatewayError } from '../../worker/normalized/index.ts'
 import { createSpanDescriber } from '../../worker/observation/tracing/describe-span.ts'
+import * as fc from '../support/properties.ts'
 import { EVERYTHING, endedRequest, NOTHING } from '../worker/observation/tracing/support.ts'
 import { playResponse, randomResponse } from './random-responses.ts'
 

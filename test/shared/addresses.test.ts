@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { isLocalName, isPublicAddress } from '../../shared/addresses.ts'
+import * as fc from '../support/properties.ts'
 
 t.test('only public unicast addresses are public', async t => {
   for (const address of ['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001:80e::200e']) {

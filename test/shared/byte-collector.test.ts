@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { ByteCollector } from '../../shared/byte-collector.ts'
+import * as fc from '../support/properties.ts'
 
 t.test('bytes in pieces of any size are joined in their order', async () => {
   const sizes = fc.array(fc.oneof(fc.nat(10), fc.nat(70_000), fc.nat(400_000)), { maxLength: 20 })

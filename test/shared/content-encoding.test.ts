@@ -7,7 +7,6 @@ import {
   gzipSync,
   zstdCompressSync
 } from 'node:zlib'
-import fc from 'fast-check'
 import t from 'tap'
 import {
   type CompressedEncoding,
@@ -15,6 +14,7 @@ import {
   decompress,
   readContentEncoding
 } from '../../shared/content-encoding.ts'
+import * as fc from '../support/properties.ts'
 
 const formats: ReadonlyArray<[encoding: CompressedEncoding, compress: (bytes: Uint8Array) => Buffer]> = [
   ['gzip', gzipSync],

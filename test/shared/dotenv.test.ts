@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { parseDotenv } from '../../shared/settings/dotenv.ts'
+import * as fc from '../support/properties.ts'
 
 const parse = (text: string, environment: Record<string, string> = {}) => ({ ...parseDotenv(text, environment).values })
 

@@ -1,8 +1,8 @@
 // A long JSON body, written item by item.
 
-import fc from 'fast-check'
 import t from 'tap'
 import { writeLongJson } from '../../shared/json.ts'
+import * as fc from '../support/properties.ts'
 
 t.test('the bytes are those of JSON.stringify, however long the body becomes', async () => {
   const body = fc.dictionary(

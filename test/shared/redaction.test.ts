@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createRedactor } from '../../shared/redaction.ts'
 import { createWarningLimiter } from '../../shared/warning-limiter.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../support/growth.ts'
+import * as fc from '../support/properties.ts'
 
 const redactor = createRedactor()
 

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t from 'tap'
 import { computeInventoryRevision } from '../../shared/catalog.ts'
 import { canonicalJson, compareCodePoints, type JsonValue } from '../../shared/json.ts'
@@ -12,6 +11,7 @@ import {
 } from '../../shared/profile.ts'
 import { computeMatrixRevision, findCell, findRow, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
 import { publicProtocols } from '../../shared/support-vocabulary.ts'
+import * as fc from '../support/properties.ts'
 import { referenceMatrix } from './fixtures/reference-matrix.ts'
 
 const nativeMain: ProviderProfile = {

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createLanes, createSemaphore } from '../../shared/semaphore.ts'
+import * as fc from '../support/properties.ts'
 
 t.test('free slots are taken without waiting, and a released slot is free again', async t => {
   const semaphore = createSemaphore({ slotsMax: 2, waitersMax: 1, waitMsMax: undefined })

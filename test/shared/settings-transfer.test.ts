@@ -1,12 +1,12 @@
 import { inspect } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
-import fc from 'fast-check'
 import t from 'tap'
 import { Secret } from '../../shared/secret.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import { settingNames, settingsTable } from '../../shared/settings/table.ts'
 import { readTransferredSettings, writeTransferredSettings } from '../../shared/settings/transfer.ts'
 import { parseSettings, readSetting, type Settings } from '../../shared/settings.ts'
+import * as fc from '../support/properties.ts'
 
 /** Texts of which each kind of setting reads at least one. */
 const texts = [

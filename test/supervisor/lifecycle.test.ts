@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { EXIT_CODES } from '../../supervisor/exit-codes.ts'
 import {
@@ -9,6 +8,7 @@ import {
   type LifecycleEvent,
   type LifecycleState
 } from '../../supervisor/lifecycle.ts'
+import * as fc from '../support/properties.ts'
 
 type EventKind = LifecycleEvent['kind']
 

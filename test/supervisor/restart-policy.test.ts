@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { countExitsInRow, createRestartPolicy, decideRestart } from '../../supervisor/restart-policy.ts'
 import { planWorkerArguments } from '../../supervisor/worker-arguments.ts'
+import * as fc from '../support/properties.ts'
 
 const policy = createRestartPolicy(2)
 

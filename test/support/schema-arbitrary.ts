@@ -1,6 +1,7 @@
 // Values that a JSON Schema allows, as far as request bodies of the document use JSON Schema; and values that are broken in one place.
-import fc from 'fast-check'
+
 import type { JsonSchema } from '../../worker/docs/schema.ts'
+import * as fc from './properties.ts'
 
 export interface ArbitraryOptions {
   schemas: Readonly<Record<string, JsonSchema>>

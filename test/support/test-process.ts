@@ -3,7 +3,10 @@
 // run them, and only tap's watch mode and coverage read the records. tap has no setting for it, so its preload is replaced by nothing.
 
 import { registerHooks } from 'node:module'
+import { join, relative } from 'node:path'
 import process from 'node:process'
+import { isMainThread } from 'node:worker_threads'
+import { recordCosts } from './process-costs.ts'
 
 const RECORDING = '/@tapjs/processinfo/dist/esm/import.mjs'
 
@@ -19,5 +22,11 @@ if (process.env._TAPJS_PROCESSINFO_COVERAGE_ === '0') {
   // Types are stripped in place, so positions are right without source maps.
   process.setSourceMapsEnabled(false)
 }
+// `test/run.ts` asks for the costs of its files; worker threads count for their process.
+const { TEST_COSTS } = process.env
+if (TEST_COSTS && isMainThread) {
+  recordCosts(TEST_COSTS, relative(join(import.meta.dirname, '..', '..'), process.argv[1] ?? ''))
+}
 // Processes that a test starts with this environment need neither.
 delete process.env.NODE_OPTIONS
+delete process.env.TEST_COSTS

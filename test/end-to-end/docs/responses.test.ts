@@ -1,7 +1,6 @@
 // Sends requests that the OpenAPI document allows, and broken ones, to every operation: each response must be one that the document
-// describes. `DOCS_RUNS` and `DOCS_SEED` make it longer and different.
+// describes. With `FULL_RUNS=1`, `DOCS_RUNS` and `DOCS_SEED` make it longer and different.
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { listReferences } from '../../../worker/docs/document.ts'
 import { readUntilCut } from '../../support/client.ts'
@@ -14,6 +13,7 @@ import { type DocumentedGateway, startDocumentedGateway } from '../../support/do
 import { chatBaseUrl } from '../../support/profile-gateway.ts'
 import { fileOf } from '../../support/profile-sets.ts'
 import { makeAlias, makeProfile } from '../../support/profiles.ts'
+import * as fc from '../../support/properties.ts'
 import { brokenIn, valuesOf } from '../../support/schema-arbitrary.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 

@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import * as fc from '../../support/properties.ts'
 import { oddVersionsOf } from './odd-documents.ts'
 import { readError } from './support.ts'
 import { wholeBodies } from './whole-bodies.ts'

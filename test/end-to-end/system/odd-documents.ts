@@ -1,6 +1,6 @@
 // Invalid documents: a valid one in which one to three values are replaced, removed, repeated or extended.
 
-import fc from 'fast-check'
+import * as fc from '../../support/properties.ts'
 
 type Step = string | number
 type Holder = Record<Step, unknown>

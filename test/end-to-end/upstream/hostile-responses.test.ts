@@ -1,10 +1,10 @@
 // For every upstream response the client gets a response, or a provider failure in its family's form; a stream always has
 // one clear end.
 
-import fc from 'fast-check'
 import t from 'tap'
 import { get } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import * as fc from '../../support/properties.ts'
 import { oddVersionsOf } from '../system/odd-documents.ts'
 import { askIn, families, readEnd, readError } from '../system/support.ts'
 

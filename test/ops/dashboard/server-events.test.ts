@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createServerEventDecoder, type ServerEvent } from '../../../ops/dashboard/src/data/server-events.ts'
+import * as fc from '../../support/properties.ts'
 
 const read = (pieces: readonly string[]): ServerEvent[] => {
   const decoder = createServerEventDecoder()

@@ -1,10 +1,10 @@
 // The directive parser: which text is a directive, which stays text, and which step applies to which round.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t from 'tap'
 import { type Step, selectStep } from '../../../ops/emulator/directive-steps.ts'
 import { directiveNames, readDirectives } from '../../../ops/emulator/directives.ts'
+import * as fc from '../../support/properties.ts'
 
 function readStep(prompt: string): Step {
   const { steps } = readDirectives(prompt)

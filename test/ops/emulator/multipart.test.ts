@@ -1,7 +1,8 @@
 // The multipart reader of file uploads.
-import fc from 'fast-check'
+
 import t from 'tap'
 import { readMultipart } from '../../../ops/emulator/multipart.ts'
+import * as fc from '../../support/properties.ts'
 
 function read(text: string | Buffer, type = 'multipart/form-data; boundary=xy') {
   return readMultipart(Buffer.from(text), type)

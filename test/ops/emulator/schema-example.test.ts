@@ -1,9 +1,10 @@
 // Examples for JSON Schemas and for regular expressions.
-import fc from 'fast-check'
+
 import t from 'tap'
 import type { JsonValue } from '../../../ops/emulator/json.ts'
 import { exampleOfRegex } from '../../../ops/emulator/regex-example.ts'
 import { exampleOfSchema } from '../../../ops/emulator/schema-example.ts'
+import * as fc from '../../support/properties.ts'
 
 t.test('only required properties are filled, or all properties when required is absent', async t => {
   const properties = { a: { type: 'string' }, b: { type: 'integer' } }

@@ -1,5 +1,5 @@
 // Tokens and deltas: counts are deterministic, and the pieces of a text join to the text.
-import fc from 'fast-check'
+
 import t from 'tap'
 import {
   countCharacters,
@@ -8,6 +8,7 @@ import {
   splitEvenly,
   splitIntoDeltas
 } from '../../../ops/emulator/tokens.ts'
+import * as fc from '../../support/properties.ts'
 
 t.test('the recorded texts have the recorded numbers of tokens', async t => {
   t.equal(countTokens('First text'), 2)

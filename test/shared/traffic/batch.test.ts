@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import {
   BatchBuilder,
@@ -9,6 +8,7 @@ import {
 import { readWorkerLine } from '../../../shared/traffic/messages.ts'
 import { SUMMARY_MEMBERS, type TrafficRecord } from '../../../shared/traffic/record.ts'
 import { divideRecord, EMPTY_RECORD } from '../../support/outgoing-record.ts'
+import * as fc from '../../support/properties.ts'
 
 const RECORDS_MAX = 12
 

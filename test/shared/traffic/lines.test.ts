@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { LineSplitter, LineTooLongError } from '../../../shared/traffic/lines.ts'
+import * as fc from '../../support/properties.ts'
 
 t.test('lines come out whole however their bytes are cut', async t => {
   fc.assert(

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import t from 'tap'
 import type { MetricName } from '../../../shared/metrics/definitions.ts'
 import { createMetricRegistry, type MetricRegistry } from '../../../shared/metrics/registry.ts'
 import { createMetricsAggregator, type MetricsAggregator } from '../../../supervisor/metrics/aggregator.ts'
+import * as fc from '../../support/properties.ts'
 
 const nowMs = () => 1000
 

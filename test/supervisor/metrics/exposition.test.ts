@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { type MetricDefinition, metricDefinitions, metricNames } from '../../../shared/metrics/definitions.ts'
 import { createMetricRegistry, type MetricRegistry } from '../../../shared/metrics/registry.ts'
 import { createMetricsAggregator } from '../../../supervisor/metrics/aggregator.ts'
 import { createExposition } from '../../../supervisor/metrics/exposition.ts'
 import { readMetricsText } from '../../support/metrics-text.ts'
+import * as fc from '../../support/properties.ts'
 
 /** The text of what these calls count. */
 async function write(

@@ -1,8 +1,9 @@
 // Cases of the bridge contract on where a profile may lead, and on its policies.
-import fc from 'fast-check'
+
 import t, { type Test } from 'tap'
 import { canonicalDestination } from '../../../shared/destination.ts'
 import { findDestinationProblem } from '../../../supervisor/profile/destination.ts'
+import * as fc from '../../support/properties.ts'
 import { createFileInspector, expectRefusal, nativeProfile, SCHEMA_MESSAGE, v2, v3 } from './support.ts'
 
 const inspectFile = createFileInspector(t)

@@ -1,12 +1,12 @@
 // Cases of the bridge contract on reading and parsing a profile file, and on hostile ones.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { StartupError } from '../../../shared/startup-error.ts'
 import { readProfileDocument } from '../../../supervisor/profile/document.ts'
 import { parseProfileText } from '../../../supervisor/profile/load.ts'
 import { resolveProfilePath } from '../../../supervisor/profile/path.ts'
+import * as fc from '../../support/properties.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import {
   baseFile,

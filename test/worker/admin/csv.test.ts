@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { summarize, type TrafficSummary } from '../../../shared/traffic/query.ts'
 import { CSV_COLUMNS, CSV_HEADER, writeCsvRow } from '../../../worker/admin/csv.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
+import * as fc from '../../support/properties.ts'
 
 function summaryWith(members: Partial<TrafficSummary>): TrafficSummary {
   return { ...summarize(createRecord()), ...members }

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { writeRecordTime } from '../../../shared/traffic/record.ts'
 import { readCursor, writeCursor } from '../../../worker/admin/cursor.ts'
+import * as fc from '../../support/properties.ts'
 
 const newest = { kind: 'offset', offset: 0 }
 

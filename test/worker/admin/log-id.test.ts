@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { readLogId } from '../../../worker/admin/log-id.ts'
+import * as fc from '../../support/properties.ts'
 
 t.test('every text form of a UUID is the same id', async () => {
   fc.assert(

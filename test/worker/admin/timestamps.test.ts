@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { readTimestamp, showTime } from '../../../worker/admin/timestamps.ts'
+import * as fc from '../../support/properties.ts'
 
 const TIME = '2026-01-05T10:00:00.000000Z'
 

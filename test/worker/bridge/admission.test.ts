@@ -1,7 +1,6 @@
 // What each client protocol may send to an alias of a provider that speaks chat completions (contracts/bridge.md 7.4 to 7.6 and 8.1): every
 // row of the tables, through the whole translation of a request.
 
-import fc from 'fast-check'
 import t from 'tap'
 import { BASE_FEATURES } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
@@ -18,6 +17,7 @@ import { writeStateSignature } from '../../../worker/protocols/shared/state-sign
 import type { ChatCall } from '../../../worker/providers/types.ts'
 import { translateChat } from '../../../worker/translation/chat.ts'
 import { ALL_FEATURES, makeAlias, makeProfile, makeProfileSet } from '../../support/profiles.ts'
+import * as fc from '../../support/properties.ts'
 
 /** Admission alone: what is written is tested with the wire. */
 const face = {

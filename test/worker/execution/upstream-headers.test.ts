@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { planUpstreamHeaders } from '../../../worker/execution/upstream-headers.ts'
+import * as fc from '../../support/properties.ts'
 import { pairsOf } from '../http/support.ts'
 
 const requestId = '7c4bbb91-635f-4519-9b1b-2854e9794170'

@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { post } from '../../support/client.ts'
+import * as fc from '../../support/properties.ts'
 import { echo, type Handler, openConnection, signalled, startApplication } from './support.ts'
 
 function mountAll(handler: Handler) {

@@ -1,9 +1,9 @@
 // Every row of the table of the operations contract, section 11.5, its Beyond rows included.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import fc from 'fast-check'
 import t from 'tap'
 import { classifyCaller } from '../../../worker/http/caller.ts'
+import * as fc from '../../support/properties.ts'
 
 const agent = (text: string): IncomingHttpHeaders => ({ 'user-agent': text })
 

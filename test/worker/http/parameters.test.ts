@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import {
   boolean,
@@ -10,6 +9,7 @@ import {
   withDefault
 } from '../../../worker/http/parameters.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
+import * as fc from '../../support/properties.ts'
 
 const lines = { lines: withDefault(integer({ min: 1, max: 500 }), 100) }
 

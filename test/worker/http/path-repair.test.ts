@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { repairPath } from '../../../worker/http/path-repair.ts'
+import * as fc from '../../support/properties.ts'
 
 const options = { metricsPath: '/metrics' }
 

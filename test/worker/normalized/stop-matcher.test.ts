@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { StopMatcher } from '../../../worker/normalized/stop-matcher.ts'
+import * as fc from '../../support/properties.ts'
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 12 })
 const stopLists = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'é'), minLength: 1, maxLength: 6 }), {

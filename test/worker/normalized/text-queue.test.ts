@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { TextQueue } from '../../../worker/normalized/text-queue.ts'
+import * as fc from '../../support/properties.ts'
 
 t.test('a queue gives back what was pushed, in order, however it is taken', async t => {
   const action = fc.oneof(fc.string(), fc.nat({ max: 20 }))

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { RepeatedFrame } from '../../../worker/performance/repeated-frame.ts'
 import { createSseParser } from '../../../worker/protocols/shared/sse.ts'
+import * as fc from '../../support/properties.ts'
 
 interface Frame {
   text: string

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { isShortAndPlain, writeJsonText } from '../../../worker/performance/short-text.ts'
+import * as fc from '../../support/properties.ts'
 
 t.test('a text is written as JSON.stringify writes it', async () => {
   const unit = fc.oneof(

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import fc from 'fast-check'
 import t from 'tap'
 import { countRecordCharacters, type OutgoingRecord, type RecordBatch } from '../../../shared/traffic/batch.ts'
 import { type DropReason, Outbox, type OutboxOptions } from '../../../worker/traffic/outbox.ts'
 import { EMPTY_RECORD } from '../../support/outgoing-record.ts'
+import * as fc from '../../support/properties.ts'
 
 const OPTIONS: OutboxOptions = {
   recordsMax: 20,

@@ -1,9 +1,9 @@
 // What is copied of content for observers: bounded, sorted, and never cut inside of something that redaction looks for.
 
-import fc from 'fast-check'
 import t from 'tap'
 import { createRedactor } from '../../../shared/redaction.ts'
 import { captureList, captureValue, cutText } from '../../../worker/translation/capture.ts'
+import * as fc from '../../support/properties.ts'
 
 /** What may be copied beyond the bound. */
 const SLACK = 4096

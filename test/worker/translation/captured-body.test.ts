@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import {
   boundText,
@@ -7,6 +6,7 @@ import {
   writeCapturedBody
 } from '../../../worker/translation/captured-body.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'
+import * as fc from '../../support/properties.ts'
 
 const RULES: CaptureRules = { isRedacted: true, extraKeys: [], knownSecrets: ['known-secret-1'], bytesMax: 1000 }
 

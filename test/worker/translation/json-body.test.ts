@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError, JSON_DEPTH_MAX } from '../../../worker/normalized/index.ts'
 import { readJsonObject } from '../../../worker/translation/json-body.ts'
+import * as fc from '../../support/properties.ts'
 
 function messageOf(body: string | Uint8Array): string {
   try {

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { writeJsonBody } from '../../../shared/json.ts'
 import { GatewayError, type JsonObject, keepExactIntegers } from '../../../worker/normalized/index.ts'
 import { readBodyWithTexts, readJsonObject } from '../../../worker/translation/json-body.ts'
 import { writeBody } from '../../../worker/translation/received-texts.ts'
+import * as fc from '../../support/properties.ts'
 
 /** Long enough that it is copied. */
 const LONG = 2000

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { encode as encodeCl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import { cutLongWords, estimateTokens } from '../../../worker/translation/token-estimate.ts'
+import * as fc from '../../support/properties.ts'
 
 const prose = 'The quick brown fox jumps over the lazy dog. Быстрая лиса прыгает. 敏捷的棕色狐狸跳过了懒狗。 '
 

@@ -1,4 +1,3 @@
-import { assert, constantFrom, property, record, uniqueArray } from 'fast-check'
 import t from 'tap'
 import {
   CAPABILITY_SOURCES,
@@ -7,6 +6,7 @@ import {
   capabilityLayers
 } from '../../../../shared/capabilities.ts'
 import { intersectLayers, type LayerDecisions } from '../../../../worker/bridge/capabilities/intersect-layers.ts'
+import { assert, constantFrom, property, record, uniqueArray } from '../../../support/properties.ts'
 
 const decision = record({
   state: constantFrom(...CAPABILITY_STATES),

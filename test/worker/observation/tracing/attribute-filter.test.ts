@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createRedactor } from '../../../../shared/redaction.ts'
 import { ContentText, createAttributeFilter } from '../../../../worker/observation/tracing/attribute-filter.ts'
+import * as fc from '../../../support/properties.ts'
 import { CANARY, EVERYTHING, NOTHING, SECRET } from './support.ts'
 
 /** The keys of the operations contract, section 11.3. */

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createHeadSampler } from '../../../../worker/observation/tracing/head-sampler.ts'
 import { makeRequestIds, writeTraceparent } from '../../../../worker/observation/tracing/trace-ids.ts'
+import * as fc from '../../../support/properties.ts'
 
 const requestId = '7c4bbb91-635f-4519-9b1b-2854e9794170'
 const parent = {

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject } from '../../../../worker/normalized/index.ts'
 import {
@@ -6,6 +5,7 @@ import {
   withoutParallelCalls,
   writeParallelCalls
 } from '../../../../worker/protocols/native/parallel-calls.ts'
+import * as fc from '../../../support/properties.ts'
 
 const write = (body: JsonObject) => Buffer.from(JSON.stringify(body))
 

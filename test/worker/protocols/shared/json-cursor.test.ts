@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { JsonCursor } from '../../../../worker/protocols/shared/json-cursor.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../../support/growth.ts'
+import * as fc from '../../../support/properties.ts'
 
 /** The bytes at some place of their memory: the cursor reads whole words of it. */
 function place(bytes: Uint8Array, offset: number): Buffer {

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createSseParser } from '../../../../worker/protocols/shared/sse.ts'
+import * as fc from '../../../support/properties.ts'
 
 type Event = [data: string, name: string]
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { substitutePlaceholders } from '../../../../worker/providers/native/placeholders.ts'
+import * as fc from '../../../support/properties.ts'
 
 t.test('file ids take the place of placeholders wherever those stand', async t => {
   const body = Buffer.from(JSON.stringify({ messages: [{ attachments: ['p/1', 'p/10'] }, { files: [{ id: 'p/1' }] }] }))

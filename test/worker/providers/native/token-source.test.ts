@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
@@ -10,6 +9,7 @@ import {
   type TokenSourceOptions,
   writeBearer
 } from '../../../../worker/providers/native/token-source.ts'
+import * as fc from '../../../support/properties.ts'
 import { rejection } from '../support/rejection.ts'
 
 const caller = { signal: new AbortController().signal, headers: [] }

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { findLastLines, readText } from '../../../../worker/routes/logs/last-lines.ts'
 import { isMissing, openRegularFile, toLogError } from '../../../../worker/routes/logs/log-file.ts'
+import * as fc from '../../../support/properties.ts'
 import { createTemporaryFolder } from '../../../support/temporary.ts'
 
 type Reading = Parameters<typeof findLastLines>[2]

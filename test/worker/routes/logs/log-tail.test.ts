@@ -1,8 +1,8 @@
 import { appendFileSync, renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { type LogTailOptions, openLogTail } from '../../../../worker/routes/logs/log-tail.ts'
+import * as fc from '../../../support/properties.ts'
 import { createTemporaryFolder } from '../../../support/temporary.ts'
 
 async function start(t: Test, content: string, options: Partial<LogTailOptions> = {}) {

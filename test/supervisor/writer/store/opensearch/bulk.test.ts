@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import type { TrafficRecord } from '../../../../../shared/traffic/record.ts'
 import {
@@ -6,6 +5,7 @@ import {
   readBulkOutcomes,
   writeBulkEntry
 } from '../../../../../supervisor/writer/store/opensearch/bulk.ts'
+import * as fc from '../../../../support/properties.ts'
 import { createRecord } from '../../records.ts'
 
 const parse = (lines: string) =>

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
-import fc from 'fast-check'
 import t from 'tap'
 import type { TrafficRecord } from '../../../../../shared/traffic/record.ts'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
+import * as fc from '../../../../support/properties.ts'
 import { createRecord, createRecords } from '../../records.ts'
 import { createSink, idsOf, startSink, storedIds } from './support.ts'
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { readModelId, readOperationPath } from '../../../../../worker/protocols/content/client/path.ts'
+import * as fc from '../../../../support/properties.ts'
 import { failure } from './support.ts'
 
 t.test('the last colon separates the model from the operation', async t => {

@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { writeToolCallId } from '../../../../../worker/normalized/index.ts'
 import {
   readThoughtSignature,
   writeThoughtSignature
 } from '../../../../../worker/protocols/content/client/thought-signature.ts'
+import * as fc from '../../../../support/properties.ts'
 
 const callId = writeToolCallId({ stateId: 'ts-1', name: 'weather', callNumber: 0, nonce: 'n' })
 

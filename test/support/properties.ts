@@ -1,0 +1,26 @@
+// fast-check for the tests, with the number of runs that the set of tests asks for: a twentieth in `npm test`, all in `npm run test:long`
+// and with `FULL_RUNS=1`. Import it as `import * as fc from '…/support/properties.ts'`; a rule of `.biome.json` forbids the package itself.
+
+import process from 'node:process'
+import { assert as assertFully, type IAsyncProperty, type IProperty, type Parameters } from 'fast-check'
+
+export * from 'fast-check'
+
+/** Of fast-check itself. */
+const DEFAULT_RUNS = 100
+const RUNS_MIN = 25
+const DIVISOR = 20
+
+/** How many of a property's runs to make. */
+export function reduceRuns(runs = DEFAULT_RUNS, isFull = process.env.FULL_RUNS === '1'): number {
+  return isFull ? runs : Math.min(runs, Math.max(RUNS_MIN, Math.ceil(runs / DIVISOR)))
+}
+
+export function assert<Values>(property: IAsyncProperty<Values>, parameters?: Parameters<Values>): Promise<void>
+export function assert<Values>(property: IProperty<Values>, parameters?: Parameters<Values>): void
+export function assert<Values>(
+  property: IAsyncProperty<Values> | IProperty<Values>,
+  parameters: Parameters<Values> = {}
+): Promise<void> | void {
+  return assertFully(property as IAsyncProperty<Values>, { ...parameters, numRuns: reduceRuns(parameters.numRuns) })
+}
