@@ -1,10 +1,12 @@
-// Runs the tests. `npm test` runs all that prove correctness. `npm run test:long` runs the files named `*.long.test.ts`, which measure or need
-// a program, and those with properties once more, at their full number of runs. `npm test -- <file>` runs only the files that it names. Each
-// ends with a table of processor time by file. A whole run fails when a file takes more than twice its share in `test/shares.json`;
-// `npm test -- --write-shares` writes them anew.
+// Runs the tests. `npm test` runs all that prove correctness. `npm run test:long` runs the files
+// named `*.long.test.ts`, which measure or need a program, and those with properties once more, at
+// their full number of runs. `npm test -- <file or folder>` runs only the files that it names.
+// Each ends with a table of processor time by file. A whole run fails when a file takes more than
+// twice its share in `test/shares.json`; `npm test -- --write-shares` writes them anew.
 //
-// In a process of its own, a file takes longer to load the product's modules than most files take to run their cases. So the files of a folder
-// run in one process, in groups; those that start gateways, and those that begin with "// Alone:" and a reason, run alone.
+// In a process of its own, a file takes longer to load the product's modules than most files take
+// to run their cases. So the files of a folder run in one process, in groups; those that start
+// gateways, and those that begin with "// Alone:" and a reason, run alone.
 
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -34,8 +36,9 @@ const { values, positionals: named } = parseArgs({
 })
 const set = values.long ? 'long' : 'correctness'
 
-function listFiles(): string[] {
-  const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()
+/** Of the set that runs, below a folder. */
+function listFiles(folder = 'test'): string[] {
+  const files = globSync(`${folder}/**/*.test.ts`, { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()
   return files.filter(file => (set === 'long' ? isLong(file) || hasProperties(file) : !isLong(file)))
 }
 
@@ -126,11 +129,9 @@ function checkShares(cost: RunCost): boolean {
   return faults.length === 0
 }
 
-function runAll(): { status: number; cost: RunCost } {
-  const { alone = [], grouped = [] } = Object.groupBy(listFiles(), file => (isAlone(file) ? 'alone' : 'grouped'))
-  return run([...alone, ...writeGroups(grouped)])
-}
-
-const { status, cost } = named.length > 0 ? run(named) : runAll()
+const isWhole = named.length === 0
+const files = isWhole ? listFiles() : named.flatMap(name => (name.endsWith('.ts') ? name : listFiles(name)))
+const { alone = [], grouped = [] } = Object.groupBy(files, file => (isAlone(file) ? 'alone' : 'grouped'))
+const { status, cost } = run([...alone, ...writeGroups(grouped)])
 process.stdout.write(`\n${formatCosts(cost)}\n`)
-process.exit(status !== 0 || (named.length === 0 && !checkShares(cost)) ? status || 1 : 0)
+process.exit(status !== 0 || (isWhole && !checkShares(cost)) ? status || 1 : 0)

@@ -69,7 +69,7 @@ t.test('reused bytes say what would have been written, with the model renamed', 
     }),
     { numRuns: 1000 }
   )
-  t.ok(reused > 20, 'many bodies need no other change')
+  if (fc.areRunsFull) t.ok(reused > 20, 'many bodies need no other change')
 })
 
 /** Aliases of a provider of this wire: one declares everything, one only texts and a short output. */
@@ -161,8 +161,8 @@ t.test('the short way of a chat has the result of the general way', async t => {
     }),
     { numRuns: 3000 }
   )
-  t.ok(counts.relayed > 50, `${counts.relayed} bodies are relayed`)
-  t.ok(counts.refused > 50, `${counts.refused} bodies are refused`)
+  if (fc.areRunsFull) t.ok(counts.relayed > 50, `${counts.relayed} bodies are relayed`)
+  if (fc.areRunsFull) t.ok(counts.refused > 50, `${counts.refused} bodies are refused`)
 })
 
 t.test('the short way of a response has the result of the general way', async t => {
@@ -214,5 +214,5 @@ t.test('the short way of a response has the result of the general way', async t 
     }),
     { numRuns: 3000 }
   )
-  t.ok(relayed > 50, `${relayed} responses are relayed`)
+  if (fc.areRunsFull) t.ok(relayed > 50, `${relayed} responses are relayed`)
 })

@@ -105,7 +105,7 @@ t.test('every body is read or refused with the path of a member', async t => {
     ),
     { numRuns: 2000 }
   )
-  t.ok(readCount > 50, `some bodies are fine: ${readCount}`)
+  if (fc.areRunsFull) t.ok(readCount > 50, `some bodies are fine: ${readCount}`)
   t.equal(({} as JsonObject).polluted, undefined)
 })
 

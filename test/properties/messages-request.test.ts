@@ -66,7 +66,7 @@ for (const { operation, table, read } of [
       }),
       { numRuns: 2000 }
     )
-    t.ok(readCount > 50, 'some bodies are valid')
+    if (fc.areRunsFull) t.ok(readCount > 50, 'some bodies are valid')
     t.equal(({} as JsonObject).polluted, undefined)
   })
 }

@@ -57,6 +57,6 @@ t.test('any body and header is read or refused with the path of a member', async
     }),
     { numRuns: 2000 }
   )
-  t.ok(readCount > 50, 'some bodies are valid')
+  if (fc.areRunsFull) t.ok(readCount > 50, 'some bodies are valid')
   t.equal(({} as JsonObject).polluted, undefined)
 })

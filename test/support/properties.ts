@@ -11,8 +11,11 @@ const DEFAULT_RUNS = 100
 const RUNS_MIN = 25
 const DIVISOR = 20
 
+/** Whether properties make all of their runs. Only then is a count of the cases that their values hit no matter of chance. */
+export const areRunsFull = process.env.FULL_RUNS === '1'
+
 /** How many of a property's runs to make. */
-export function reduceRuns(runs = DEFAULT_RUNS, isFull = process.env.FULL_RUNS === '1'): number {
+export function reduceRuns(runs = DEFAULT_RUNS, isFull = areRunsFull): number {
   return isFull ? runs : Math.min(runs, Math.max(RUNS_MIN, Math.ceil(runs / DIVISOR)))
 }
 

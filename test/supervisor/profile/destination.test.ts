@@ -271,7 +271,7 @@ t.test(
       }),
       { numRuns: 3_000 }
     )
-    t.ok(acceptedCount > 100, `${acceptedCount} accepted`)
+    if (fc.areRunsFull) t.ok(acceptedCount > 100, `${acceptedCount} accepted`)
   }
 )
 
@@ -296,6 +296,6 @@ t.test(
       }),
       { numRuns: 3_000 }
     )
-    t.ok(acceptedCount > 50, `${acceptedCount} accepted`)
+    if (fc.areRunsFull) t.ok(acceptedCount > 50, `${acceptedCount} accepted`)
   }
 )

@@ -59,7 +59,7 @@ t.test('a text is passed exactly where it is valid JSON', async t => {
     }),
     { numRuns: 3000 }
   )
-  t.ok(valid > 100, 'many texts are valid')
+  if (fc.areRunsFull) t.ok(valid > 100, 'many texts are valid')
 })
 
 t.test('a number is passed exactly where it is valid JSON', async t => {
