@@ -22,8 +22,9 @@ export function isLoopbackAddress(address: string): boolean {
 }
 
 /**
- * The IPv4 address inside of an IPv4-mapped address or of one that a network with NAT64 gives for a host that has only IPv4; any other
- * address as it is. An embedded address is as public as the host that it leads to (bridge contract, section 8.6).
+ * The IPv4 address inside of an IPv4-mapped address or of one that a network with NAT64 gives for a
+ * host that has only IPv4; any other address as it is. An embedded address is as public as the host
+ * that it leads to (bridge.md 8.6).
  */
 export function readEmbeddedAddress(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address

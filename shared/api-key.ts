@@ -1,4 +1,5 @@
-// The gateway's API keys: where a client may put one, and how it is compared (operations contract, sections 4.1 and 4.2).
+// The gateway's API keys: where a client may put one, and how it is compared (operations.md 4.1 and
+// 4.2).
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Settings } from './settings.ts'
@@ -70,7 +71,10 @@ export function readBearer(authorization: string | undefined): string | undefine
   return token === '' ? undefined : token
 }
 
-/** The key of the header `x-admin-api-key`, else the bearer token: the query never carries an admin key (operations contract, 4.2). */
+/**
+ * The key of the header `x-admin-api-key`, else the bearer token: the query never carries an admin
+ * key (operations.md 4.2).
+ */
 export function findAdminKey(headers: IncomingHttpHeaders): PresentedKey | undefined {
   const key = readHeaderText(headers['x-admin-api-key']) ?? readBearer(headers.authorization)
   return key === undefined ? undefined : readHeaderBytes(key)

@@ -1,5 +1,5 @@
-// The machine documents of the universal bridge: the models of all routes, the support matrix of this build, and the effective
-// capabilities of one model (bridge contract, sections 5.4 to 5.7).
+// The machine documents of the universal bridge: the models of all routes, the support matrix of
+// this build, and the effective capabilities of one model (bridge.md 5.4 to 5.7).
 import { z } from 'zod'
 import {
   CAPABILITY_EVIDENCE,

@@ -1,5 +1,5 @@
-// Composes the catalog of a gateway: what the dynamic profile discovers, and the aliases that the profile file declares (bridge contract,
-// sections 5.4 and 6.3; decision 16).
+// Composes the catalog of a gateway: what the dynamic profile discovers, and the aliases that the
+// profile file declares (bridge.md 5.4 and 6.3; decisions.md 16).
 import {
   CATALOG_SCHEMA_VERSION,
   type CatalogModel,

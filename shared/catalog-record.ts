@@ -1,6 +1,6 @@
-// The catalog of record: gives one request at a time the lease to fetch the model list, queues the others and publishes each new
-// snapshot (bridge contract, 6.1). The supervisor holds one record for the host; a gateway without a supervisor, and each
-// pass-through credential, holds its own.
+// The catalog of record: gives one request at a time the lease to fetch the model list, queues the
+// others and publishes each new snapshot (bridge.md 6.1). The supervisor holds one record for the
+// host; a gateway without a supervisor, and each pass-through credential, holds its own.
 import {
   type CatalogFailure,
   type CatalogModels,

@@ -1,5 +1,5 @@
-// The shared model catalog: the entries read from an upstream model list, and the snapshot of them that every worker shows
-// (bridge contract, 6.1, 6.2).
+// The shared model catalog: the entries read from an upstream model list, and the snapshot of them
+// that every worker shows (bridge.md 6.1, 6.2).
 import { compareCodePoints, type JsonObject, type JsonValue } from './json.ts'
 import { revisionOf } from './revision.ts'
 import type { ProviderKind } from './support-vocabulary.ts'

@@ -1,4 +1,4 @@
-// Brings an upstream base URL into its canonical form, or rejects it (bridge contract, section 4.4, stage A).
+// Brings an upstream base URL into its canonical form, or rejects it (bridge.md 4.4, stage A).
 import { isIPv4 } from 'node:net'
 
 /** Bounds of the domain name system, in characters of the ASCII form (RFC 1035). */

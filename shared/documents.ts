@@ -1,5 +1,5 @@
-// The versioned machine documents of the supervisor and the workers; each is validated when it is built (bridge contract, sections
-// 5.1 to 5.3).
+// The versioned machine documents of the supervisor and the workers; each is validated when it is
+// built (bridge.md 5.1 to 5.3).
 import { z } from 'zod'
 import type { CatalogSnapshot } from './catalog.ts'
 import { compareCodePoints, type JsonObject } from './json.ts'

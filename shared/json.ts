@@ -10,7 +10,10 @@ export interface CanonicalOptions {
   readonly keepNulls: boolean
 }
 
-/** The canonical text of a JSON value: keys in code point order, no blanks, non-ASCII characters unescaped (bridge contract, 4.9). */
+/**
+ * The canonical text of a JSON value: keys in code point order, no blanks, non-ASCII characters
+ * unescaped (bridge.md 4.9).
+ */
 export function canonicalJson(value: JsonValue, options: CanonicalOptions): string {
   if (isList(value)) return `[${value.map(item => canonicalJson(item, options)).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -1,4 +1,4 @@
-// The two forms of a log line: JSON, or text for people (operations contract, section 12).
+// The two forms of a log line: JSON, or text for people (operations.md 12).
 
 /** The members that every JSON log line has; all other members are fields of the event. */
 interface LogEvent {

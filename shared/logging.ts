@@ -1,4 +1,5 @@
-// The runtime log of every process: one line per event to stdout and to the log file (operations contract, section 12).
+// The runtime log of every process: one line per event to stdout and to the log file
+// (operations.md 12).
 
 import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -231,7 +232,7 @@ function isFile(descriptor: number): boolean {
   }
 }
 
-/** Where log lines go (operations contract, section 12). */
+/** Where log lines go (operations.md 12). */
 type Output = 'file' | 'stdout'
 
 const OUTPUTS: readonly Output[] = ['file', 'stdout']
@@ -278,7 +279,10 @@ function createLossCounter({ settle, tell }: LossReports) {
   }
 }
 
-/** Warnings that are each about another request and never suppressed: every failed upstream call has its line (decision 59). */
+/**
+ * Warnings that are each about another request and never suppressed: every failed upstream call has
+ * its line (decisions.md 59).
+ */
 const UNLIMITED_EVENTS: ReadonlySet<unknown> = new Set(['upstream_call_failed'])
 
 /** Redacts each log call and limits equal warnings. pino calls it only for enabled levels. */

@@ -1,5 +1,5 @@
-// What all machine documents have in common: bounded texts, revisions, and no member that could carry content or credentials (bridge
-// contract, section 5).
+// What all machine documents have in common: bounded texts, revisions, and no member that could
+// carry content or credentials (bridge.md 5).
 import { z } from 'zod'
 import type { JsonValue } from './json.ts'
 

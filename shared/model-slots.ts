@@ -1,5 +1,6 @@
-// Concurrency limits per model: a semaphore for each, and which process holds its slots (operations contract, section 3.7).
-// The supervisor has one pool for the host; a gateway without a supervisor has its own.
+// Concurrency limits per model: a semaphore for each, and which process holds its slots
+// (operations.md 3.7). The supervisor has one pool for the host; a gateway without a supervisor has
+// its own.
 import type { ProviderProfile } from './profile.ts'
 import { createSemaphore, type Semaphore } from './semaphore.ts'
 import type { Settings } from './settings.ts'
@@ -18,7 +19,10 @@ export interface SlotLimits {
   readonly acquireTimeoutMs: number | undefined
 }
 
-/** What the host runs few of at the same time; a further one is refused at once (operations contract, sections 2.3, 9.3 and 9.5). */
+/**
+ * What the host runs few of at the same time; a further one is refused at once (operations.md 2.3,
+ * 9.3 and 9.5).
+ */
 const HOST_LIMITS = { 'log-stream': 5, 'traffic-tail': 16, replay: 1 } as const
 export type HostSlot = keyof typeof HOST_LIMITS
 
@@ -93,8 +97,8 @@ export function foldModelName(model: string): string {
 const KEY_SEPARATOR = '\n'
 
 /**
- * The key under which the calls of a model are counted: each profile counts on its own, and all aliases of a profile that lead to one
- * model count together (bridge contract, section 8.3).
+ * The key under which the calls of a model are counted: each profile counts on its own, and all
+ * aliases of a profile that lead to one model count together (bridge.md 8.3).
  */
 export function createSlotKey(profileId: string, upstreamModel: string): string {
   return `${profileId}${KEY_SEPARATOR}${foldModelName(upstreamModel)}`

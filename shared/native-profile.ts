@@ -1,4 +1,4 @@
-// The profile that exists when no profile file is chosen (bridge contract, 5.1).
+// The profile that exists when no profile file is chosen (bridge.md 5.1).
 import type { ModelAlias, ProfileSet, ProviderProfile } from './profile.ts'
 import type { Settings } from './settings.ts'
 import type { ProviderKind } from './support-vocabulary.ts'

@@ -1,5 +1,5 @@
-// What follows from a set of profiles for routing: the dynamic profile, the declared aliases, and which of them this build can execute
-// (bridge contract, sections 4.2, 7.2 and 9.1).
+// What follows from a set of profiles for routing: the dynamic profile, the declared aliases, and
+// which of them this build can execute (bridge.md 4.2, 7.2 and 9.1).
 import { NATIVE_PROVIDER_KIND } from './native-profile.ts'
 import type { ModelAlias, ProfileSet, ProviderProfile } from './profile.ts'
 

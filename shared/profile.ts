@@ -1,4 +1,4 @@
-// Provider profiles of every kind, and their revisions (bridge contract, 4.9 and 5.1).
+// Provider profiles of every kind, and their revisions (bridge.md 4.9 and 5.1).
 import type { JsonObject } from './json.ts'
 import { revisionOf } from './revision.ts'
 import type { Secret } from './secret.ts'
@@ -11,7 +11,7 @@ export const PROFILE_SCHEMA_VERSIONS = [
 ] as const
 export type ProfileSchemaVersion = (typeof PROFILE_SCHEMA_VERSIONS)[number]
 
-/** Every feature that an alias may declare (bridge contract, 4.3). */
+/** Every feature that an alias may declare (bridge.md 4.3). */
 export const FEATURE_NAMES = [
   'roles',
   'ordered_content_parts',
@@ -35,7 +35,7 @@ export const FEATURE_NAMES = [
 ] as const
 export type FeatureName = (typeof FEATURE_NAMES)[number]
 
-/** The features that every request requires (bridge contract, 7.4). */
+/** The features that every request requires (bridge.md 7.4). */
 export const BASE_FEATURES: readonly FeatureName[] = [
   'roles',
   'ordered_content_parts',

@@ -1,5 +1,5 @@
-// Removes secrets from texts and values. Everything that is logged, stored or shown passes through this module (operations
-// contract, 8.2).
+// Removes secrets from texts and values. Everything that is logged, stored or shown passes through
+// this module (operations.md 8.2).
 
 export const REDACTED = '***'
 

@@ -1,4 +1,5 @@
-// Revisions: short names for exact content, equal in every process and on every machine (bridge contract, sections 4.9, 5.5, 6.2).
+// Revisions: short names for exact content, equal in every process and on every machine
+// (bridge.md 4.9, 5.5, 6.2).
 import { createHash } from 'node:crypto'
 import { type CanonicalOptions, canonicalJson, type JsonValue } from './json.ts'
 

@@ -1,4 +1,5 @@
-// A model request that runs, as the processes of a gateway show it to each other: from memory alone, and without content (field lesson L17).
+// A model request that runs, as the processes of a gateway show it to each other: from memory
+// alone, and without content (field-lessons.md L17).
 
 export interface RunningRequest {
   readonly requestId: string

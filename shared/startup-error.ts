@@ -2,7 +2,7 @@
 
 const brand = Symbol.for('gateway.startup-error')
 
-/** Codes of `gateway.error.v1` for a failed start or preflight (bridge contract, sections 4.6 and 5.2). */
+/** Codes of `gateway.error.v1` for a failed start or preflight (bridge.md 4.6 and 5.2). */
 export type StartupErrorCode =
   | 'invalid_profile_schema'
   | 'duplicate_profile_id'
@@ -11,7 +11,7 @@ export type StartupErrorCode =
   | 'invalid_policy_reference'
   | 'credential_unavailable'
 
-/** The reason ids of settings that prevent the start (bridge contract, section 1.3). */
+/** The reason ids of settings that prevent the start (bridge.md 1.3). */
 export type StartupReasonId =
   | 'invalid_settings'
   | 'api_key_required'

@@ -1,5 +1,6 @@
-// The cells of the support matrix that this build can execute: what it keeps of each semantic, and the test suites that prove it (bridge
-// contract, section 5.5). The data describes what is built and proven, not what is planned.
+// The cells of the support matrix that this build can execute: what it keeps of each semantic, and
+// the test suites that prove it (bridge.md 5.5). The data describes what is built and proven, not
+// what is planned.
 import type { ProviderKind, PublicProtocol, SemanticName, SemanticRow } from './support-vocabulary.ts'
 
 /** The client software that the tests run against each client protocol. */

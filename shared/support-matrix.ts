@@ -1,5 +1,5 @@
-// The support matrix of this build: 16 cells of client protocol and provider kind, each with its semantics and their evidence
-// (bridge contract, section 5.5). `support-cells.ts` says what is built.
+// The support matrix of this build: 16 cells of client protocol and provider kind, each with its
+// semantics and their evidence (bridge.md 5.5). `support-cells.ts` says what is built.
 import type { JsonObject } from './json.ts'
 import { compareCodePoints } from './json.ts'
 import { revisionOf } from './revision.ts'

@@ -1,5 +1,5 @@
-// The words of the support matrix: client protocols, provider kinds, statuses, semantics, and the shape of a cell (bridge contract, section
-// 5.5).
+// The words of the support matrix: client protocols, provider kinds, statuses, semantics, and the
+// shape of a cell (bridge.md 5.5).
 
 export const publicProtocols = [
   'anthropic_messages',

@@ -1,9 +1,9 @@
-// Every metric series of the gateway, in the order in which a scrape prints them (operations contract, sections 7.2 and 7.5). Help texts,
-// dashboards, rules and documentation are made from this table.
+// Every metric series of the gateway, in the order in which a scrape prints them (operations.md 7.2
+// and 7.5). Help texts, dashboards, rules and documentation are made from this table.
 
 import type { SinkName } from '../traffic/sinks.ts'
 
-/** The only label names (decision 24), in the order in which they are printed. */
+/** The only label names (decisions.md 24), in the order in which they are printed. */
 export const LABEL_NAMES = ['lifecycle', 'method', 'model', 'protocol', 'provider', 'route', 'status'] as const
 export type LabelName = (typeof LABEL_NAMES)[number]
 
@@ -31,7 +31,7 @@ export interface HistogramDefinition<Labels extends readonly LabelName[] = reado
 
 export type MetricDefinition = CounterDefinition | GaugeDefinition | HistogramDefinition
 
-/** Of whole requests (operations contract, section 7.2). */
+/** Of whole requests (operations.md 7.2). */
 const DURATION_BUCKETS = Object.freeze([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
 /** Of gaps between tokens and of the gateway's own work: from 0.1 ms. */
 const SHORT_BUCKETS = Object.freeze([

@@ -1,4 +1,4 @@
-// The two texts that a scrape can ask for (operations contract, sections 7.1 and 7.5).
+// The two texts that a scrape can ask for (operations.md 7.1 and 7.5).
 
 export const METRICS_FORMATS = ['text', 'openmetrics'] as const
 export type MetricsFormat = (typeof METRICS_FORMATS)[number]

@@ -1,4 +1,4 @@
-// Bounds of what a scrape can grow to (operations contract, section 7.4).
+// Bounds of what a scrape can grow to (operations.md 7.4).
 
 /** Label sets of all series together. Beyond it samples are counted under the route `overflow`. */
 export const LABEL_SETS_MAX = 10_000

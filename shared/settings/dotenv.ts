@@ -1,6 +1,7 @@
-// Reads a `.env` file: assignments, comments, quotes and references to other variables (bridge contract, section 1.5).
-// Own code, because `util.parseEnv` and dotenv cut an unquoted value at any `#`, drop the quotes before a reference could be replaced
-// (so that one in single quotes would be, too), and report no ignored lines.
+// Reads a `.env` file: assignments, comments, quotes and references to other variables
+// (bridge.md 1.5). Own code, because `util.parseEnv` and dotenv cut an unquoted value at any `#`,
+// drop the quotes before a reference could be replaced (so that one in single quotes would be,
+// too), and report no ignored lines.
 
 type Lookup = (name: string) => string | undefined
 

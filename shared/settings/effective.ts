@@ -1,4 +1,5 @@
-// Describes the settings for the log: the effective values without secrets, and the security posture (operations contract, 5).
+// Describes the settings for the log: the effective values without secrets, and the security
+// posture (operations.md 5).
 import type { JsonObject, JsonValue } from '../json.ts'
 import { createRedactor, REDACTED } from '../redaction.ts'
 import { Secret } from '../secret.ts'

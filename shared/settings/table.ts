@@ -1,5 +1,6 @@
-// Every setting of the gateway, once: name, type, default and meaning. Parsing, documentation, warnings and the printed effective
-// settings all come from these rows and those of `traffic-rows.ts` and `upstream-rows.ts` (bridge contract, section 2).
+// Every setting of the gateway, once: name, type, default and meaning. Parsing, documentation,
+// warnings and the printed effective settings all come from these rows and those of
+// `traffic-rows.ts` and `upstream-rows.ts` (bridge.md 2).
 import { availableParallelism } from 'node:os'
 import { type SectionRows, section } from './row.ts'
 import { trafficLogRows } from './traffic-rows.ts'

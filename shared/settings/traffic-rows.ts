@@ -1,4 +1,5 @@
-// The settings of the traffic log: its sinks, what a record holds, its queues and how long records are kept (operations contract, section 8).
+// The settings of the traffic log: its sinks, what a record holds, its queues and how long records
+// are kept (operations.md 8).
 import type { SectionRows } from './row.ts'
 import * as kind from './types.ts'
 

@@ -1,4 +1,4 @@
-// The settings of the native upstream and of the proxies in front of it (upstream contract, section 1.2).
+// The settings of the native upstream and of the proxies in front of it (upstream.md 1.2).
 import type { SectionRows } from './row.ts'
 import * as kind from './types.ts'
 

@@ -53,7 +53,7 @@ export interface RedactResult {
   readonly mirrors: Readonly<Record<string, MirrorOutcome>>
 }
 
-/** One line of the audit (operations contract, section 9.7). */
+/** One line of the audit (operations.md 9.7). */
 export interface AuditEntry {
   readonly created_at: string
   readonly request_id: string

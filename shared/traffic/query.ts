@@ -1,4 +1,5 @@
-// What the admin API asks of the stored records (operations contract, section 9). Workers send these to the writer, which owns the stores.
+// What the admin API asks of the stored records (operations.md 9). Workers send these to the
+// writer, which owns the stores.
 import type { JsonValue } from '../json.ts'
 import { SUMMARY_MEMBERS, type TrafficRecord } from './record.ts'
 import type { RetentionCutoffs } from './retention.ts'

@@ -1,5 +1,5 @@
-// The traffic record: one per HTTP request, in the JSON form that sinks store (operations contract, section 8.1). A member without a
-// value is absent.
+// The traffic record: one per HTTP request, in the JSON form that sinks store (operations.md 8.1).
+// A member without a value is absent.
 import type { JsonObject, JsonValue } from '../json.ts'
 
 /** How the request ended, in the words of the metrics. */
@@ -24,7 +24,7 @@ export interface TrafficRecord {
   readonly method: string
   readonly status_code?: number
   readonly model_requested?: string
-  /** The provider's own name of the model; shown nowhere else (decision 15). */
+  /** The provider's own name of the model; shown nowhere else (decisions.md 15). */
   readonly model_effective?: string
   readonly provider?: string
   readonly upstream_status_code?: number

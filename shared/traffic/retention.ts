@@ -1,4 +1,5 @@
-// How long records are kept: the times before which a purge deletes (operations contract, section 8.6; field lessons L11 and L12).
+// How long records are kept: the times before which a purge deletes (operations.md 8.6;
+// field-lessons.md L11 and L12).
 import { writeRecordTime } from './record.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000

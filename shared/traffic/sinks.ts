@@ -1,4 +1,4 @@
-// Which sinks the settings ask for, and which of them answers questions (operations contract, sections 8.3 and 9).
+// Which sinks the settings ask for, and which of them answers questions (operations.md 8.3 and 9).
 import type { SettingIssue, Settings } from '../settings.ts'
 
 export const SINK_NAMES = ['jsonl', 'sqlite', 'postgres', 'opensearch'] as const
