@@ -1,5 +1,6 @@
-// The one model catalog of the host: leases the discovery to one worker at a time, publishes the result to all, and starts the first
-// discovery at boot, so that readiness does not depend on a client's request (bridge contract, sections 5.3 and 6.1).
+// The one model catalog of the host: leases the discovery to one worker at a time, publishes the
+// result to all, and starts the first discovery at boot, so that readiness does not depend on a
+// client's request (bridge.md 5.3 and 6.1).
 import {
   CATALOG_DISCOVERY_TIMEOUT_MS,
   type CatalogFailure,

@@ -1,4 +1,4 @@
-// Reads the command line: a few flags, without abbreviations or guesses (bridge contract, section 1.1).
+// Reads the command line: a few flags, without abbreviations or guesses (bridge.md 1.1).
 import { parseArgs } from 'node:util'
 import { type SettingName, settingsTable } from '../shared/settings/table.ts'
 

@@ -1,4 +1,5 @@
-// Grants concurrency slots to the workers: the configured number is the total for the host (operations contract, 3.7).
+// Grants concurrency slots to the workers: the configured number is the total for the host
+// (operations.md 3.7).
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
 import {

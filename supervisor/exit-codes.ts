@@ -1,4 +1,5 @@
-// How the gateway process ends, as numbers that init systems and scripts can act on (bridge contract, section 1.4).
+// How the gateway process ends, as numbers that init systems and scripts can act on
+// (bridge.md 1.4).
 
 export const EXIT_CODES = Object.freeze({
   /** A requested stop, a preflight without findings, help or version. */

@@ -245,7 +245,7 @@ function explainFailure(
   { owned, context, isStopping }: { owned: Owned; context: GatewayContext; isStopping: boolean }
 ): ExitCode {
   if (StartupError.is(error)) {
-    // A flag that these settings do not allow is a wrong use of the command line (bridge contract, section 1.4).
+    // A flag that these settings do not allow is a wrong use of the command line (bridge.md 1.4).
     if (error.details.some(({ reasonId }) => reasonId === 'demo_refused')) context.writeUsage()
     context.writeError(error.summary)
     return exitCodeBeforeStart({ kind: 'start-refused' })

@@ -1,5 +1,6 @@
-// The lifecycle of the gateway process as a pure state machine: (state, event) gives (state, effects). It is the table of the
-// specification, section 3.1, with the drain sequence of the bridge contract, section 9.3.
+// The lifecycle of the gateway process as a pure state machine: (state, event) gives (state,
+// effects). It is the table of the specification.md 3.1, with the drain sequence of the
+// bridge.md 9.3.
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 
 export type LifecycleState =

@@ -1,5 +1,5 @@
-// Rotates the runtime log by size. Every process appends to the file; the supervisor alone renames it and then has every
-// process open it anew (operations contract, section 12).
+// Rotates the runtime log by size. Every process appends to the file; the supervisor alone renames
+// it and then has every process open it anew (operations.md 12).
 import {
   type BigIntStats,
   existsSync,

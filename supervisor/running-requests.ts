@@ -1,4 +1,5 @@
-// Collects the requests that run in all workers when one of them asks, for the admin API (field lesson L17).
+// Collects the requests that run in all workers when one of them asks, for the admin API
+// (field-lessons.md L17).
 import { type Asker, createAsker } from '../shared/ipc/ask.ts'
 import type { WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent, WorkerMessageContent } from '../shared/ipc/messages.ts'

@@ -1,5 +1,5 @@
-// Plans a start before anything is opened. Preflight and start call the same function, so the configuration that was checked is the
-// one that runs (field lesson N3).
+// Plans a start before anything is opened. Preflight and start call the same function, so the
+// configuration that was checked is the one that runs (field-lessons.md N3).
 import { resolve } from 'node:path'
 import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-profile.ts'
 import {

@@ -1,5 +1,6 @@
-// Tells systemd how the gateway is: that it is ready, that it stops, what it does, and that it is alive (operations contract, section 14).
-// The messages are datagrams of a local socket, which Node cannot send, so the program of systemd sends them.
+// Tells systemd how the gateway is: that it is ready, that it stops, what it does, and that it is
+// alive (operations.md 14). The messages are datagrams of a local socket, which Node cannot send,
+// so the program of systemd sends them.
 
 import { execFile } from 'node:child_process'
 import type { Logger } from '../shared/logging.ts'

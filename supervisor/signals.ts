@@ -1,9 +1,11 @@
-// Catches signals before other modules load, so that one that arrives during loading is not lost (field lesson I6).
+// Catches signals before other modules load, so that one that arrives during loading is not lost
+// (field-lessons.md I6).
 import { isatty } from 'node:tty'
 
 /**
- * A terminal that closes sends SIGHUP to its processes, which then have to stop. A service manager has no terminal and sends it as
- * a request to reload (operations contract, section 14): that reopens the log, as SIGUSR1 does.
+ * A terminal that closes sends SIGHUP to its processes, which then have to stop. A service manager
+ * has no terminal and sends it as a request to reload (operations.md 14): that reopens the log, as
+ * SIGUSR1 does.
  */
 const hasTerminal = [0, 1, 2].some(isatty)
 

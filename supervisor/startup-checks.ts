@@ -1,4 +1,5 @@
-// Refuses unsafe combinations of settings and collects warnings, before anything is opened (operations contract, section 5).
+// Refuses unsafe combinations of settings and collects warnings, before anything is opened
+// (operations.md 5).
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -163,7 +164,7 @@ function checkUpstream(
       explanation: `${setting} must have no character that a header cannot carry, such as a line break`
     })
   }
-  // Only a warning, because the upstream decides which credentials it accepts (upstream contract, section 1.2).
+  // Only a warning, because the upstream decides which credentials it accepts (upstream.md 1.2).
   if (upstream.credentials !== undefined && !isBase64(upstream.credentials.reveal())) {
     warnings.push('UPSTREAM_CREDENTIALS is no base64 text; the token server will hardly accept it.')
   }

@@ -1,5 +1,6 @@
-// Adds up what all processes of the gateway report of their metrics (operations contract, section 7.5). Counters and histograms arrive as
-// increments, so the totals of processes that have exited stay; the gauges of a process end with it (field lessons K1, K3).
+// Adds up what all processes of the gateway report of their metrics (operations.md 7.5). Counters
+// and histograms arrive as increments, so the totals of processes that have exited stay; the gauges
+// of a process end with it (field-lessons.md K1, K3).
 import {
   type GaugeDefinition,
   type LabelName,

@@ -1,5 +1,6 @@
-// Writes the totals as the text that a scrape returns (operations contract, sections 7.1 and 7.5). The text is written in slices, so that
-// no scrape blocks the process for more than a few milliseconds (field lesson K4).
+// Writes the totals as the text that a scrape returns (operations.md 7.1 and 7.5). The text is
+// written in slices, so that no scrape blocks the process for more than a few milliseconds
+// (field-lessons.md K4).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
 import {
@@ -127,7 +128,9 @@ class TextSource {
     return this.#position >= this.#samples.length
   }
 
-  /** Goes back to the first sample; a series without one has a sample of zeros (operations contract, section 7.1). */
+  /**
+   * Goes back to the first sample; a series without one has a sample of zeros (operations.md 7.1).
+   */
   start(): void {
     const { totals, name } = this.#options
     const samples = totals.read(name)

@@ -1,5 +1,5 @@
-// The separate listener of `GATEWAY_METRICS_PORT`: serves the metrics on the loopback address and keeps scrapes off the public port
-// (operations contract, section 7.5).
+// The separate listener of `GATEWAY_METRICS_PORT`: serves the metrics on the loopback address and
+// keeps scrapes off the public port (operations.md 7.5).
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -70,7 +70,10 @@ interface Refusal {
 
 const UNAUTHENTICATED = { status: 401, code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } }
 
-/** Unknown paths and methods are refused before a key is looked at, as on the public port (operations contract, section 1). */
+/**
+ * Unknown paths and methods are refused before a key is looked at, as on the public port
+ * (operations.md 1).
+ */
 function createRefusal(
   settings: MetricsListenerOptions['settings']
 ): (request: IncomingMessage) => Refusal | undefined {

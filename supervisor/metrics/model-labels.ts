@@ -1,5 +1,6 @@
-// The `model` label of concurrency figures: an id of the catalog, an alias, or a name that the operator configured (operations contract,
-// section 7.4). A slot key holds a folded name, and clients may write any.
+// The `model` label of concurrency figures: an id of the catalog, an alias, or a name that the
+// operator configured (operations.md 7.4). A slot key holds a folded name, and clients may write
+// any.
 
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import { createModelBound, OTHER_MODEL } from '../../shared/metrics/limits.ts'

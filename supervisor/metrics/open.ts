@@ -12,7 +12,7 @@ export interface OpenMetrics {
   close(): Promise<void>
 }
 
-/** What no label may say (operations contract, section 7.5). */
+/** What no label may say (operations.md 7.5). */
 function describeBuild(): string {
   return `llm-gateway ${readVersion()}, Node ${process.version}, commit ${readCommit() ?? 'unknown'}.`
 }

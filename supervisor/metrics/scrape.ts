@@ -1,12 +1,12 @@
-// Answers a scrape: asks all workers for what changed, waits for them at most a second, and writes the totals of the gateway
-// (operations contract, section 7.5).
+// Answers a scrape: asks all workers for what changed, waits for them at most a second, and writes
+// the totals of the gateway (operations.md 7.5).
 
 import { withDeadline } from '../../shared/deadline.ts'
 import { type Asker, createAsker, type RequestPairs } from '../../shared/ipc/ask.ts'
 import type { SupervisorMessageContent, WorkerMessage } from '../../shared/ipc/messages.ts'
 import type { MetricsFormat } from '../../shared/metrics/format.ts'
 
-/** A worker that needs longer is scraped with its last known samples (field lesson K2). */
+/** A worker that needs longer is scraped with its last known samples (field-lessons.md K2). */
 const COLLECT_TIMEOUT_MS = 1_000
 /** How long a worker may take before the next one is asked as well. */
 const WORKER_GAP_MS_MAX = 5

@@ -1,5 +1,5 @@
-// The series that the supervisor knows: its own memory, the workers, readiness and drain, the catalog, the concurrency limits of models
-// (operations contract, section 7.5). Loaded only when metrics are on.
+// The series that the supervisor knows: its own memory, the workers, readiness and drain, the
+// catalog, the concurrency limits of models (operations.md 7.5). Loaded only when metrics are on.
 
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'

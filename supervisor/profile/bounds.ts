@@ -1,4 +1,4 @@
-// Bounds of a parsed profile file, and the error of a text that cannot be parsed (bridge contract, section 3).
+// Bounds of a parsed profile file, and the error of a text that cannot be parsed (bridge.md 3).
 import { StartupError } from '../../shared/startup-error.ts'
 
 /** Keys and values after alias expansion. */

@@ -1,5 +1,6 @@
-// Where a profile may lead: public hosts over https, or this machine over http when the profile says so (bridge contract, section 4.4,
-// stage B). Names are not resolved here; their addresses are checked for each new connection.
+// Where a profile may lead: public hosts over https, or this machine over http when the profile
+// says so (bridge.md 4.4, stage B). Names are not resolved here; their addresses are checked for
+// each new connection.
 import { isIPv4 } from 'node:net'
 import { isLocalName, isPublicAddress } from '../../shared/addresses.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'

@@ -1,4 +1,5 @@
-// The profiles that a file describes, and the rules that concern more than one of its members (bridge contract, 4.2, 4.3, 4.6).
+// The profiles that a file describes, and the rules that concern more than one of its members
+// (bridge.md 4.2, 4.3, 4.6).
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { isExternalKind } from '../../shared/profile-routes.ts'
 import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'

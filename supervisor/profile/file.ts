@@ -1,4 +1,4 @@
-// Reads the profile file: its bytes, its encoding and its format, bounded in size (bridge contract, section 3).
+// Reads the profile file: its bytes, its encoding and its format, bounded in size (bridge.md 3).
 import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import { extname } from 'node:path'
 import { StartupError } from '../../shared/startup-error.ts'

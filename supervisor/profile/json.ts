@@ -1,4 +1,4 @@
-// Reads a profile file in JSON: strict, with unique keys and within the bounds (bridge contract, section 3).
+// Reads a profile file in JSON: strict, with unique keys and within the bounds (bridge.md 3).
 import { DEPTH_MAX, lineAt, malformed, NODES_MAX } from './bounds.ts'
 
 /** A string with the colon that makes it a key, a bracket, or another value. */

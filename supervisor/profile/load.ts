@@ -1,5 +1,5 @@
-// Loads a profile file: reads it once, validates it, and takes the credentials that it names from the environment (bridge contract,
-// sections 3 and 4).
+// Loads a profile file: reads it once, validates it, and takes the credentials that it names from
+// the environment (bridge.md 3 and 4).
 import { isHeaderValue } from '../../shared/header-value.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile.ts'
 import { hasRoute } from '../../shared/profile-routes.ts'

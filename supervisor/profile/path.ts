@@ -1,4 +1,5 @@
-// Which provider profile file was chosen: by flag, by variable, by both when they mean the same file (bridge contract, section 1.2).
+// Which provider profile file was chosen: by flag, by variable, by both when they mean the same
+// file (bridge.md 1.2).
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'

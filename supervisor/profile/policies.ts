@@ -1,4 +1,5 @@
-// What a profile may say depends on its kind: the reviewed policies, and token counting (bridge contract, section 4.2).
+// What a profile may say depends on its kind: the reviewed policies, and token counting
+// (bridge.md 4.2).
 import type { ProviderProfile } from '../../shared/profile.ts'
 import type { ProviderKind } from '../../shared/support-vocabulary.ts'
 

@@ -1,5 +1,5 @@
-// The shape of a profile file in its three versions, with the leniencies that existing files rely on (bridge contract, sections 4.1 to
-// 4.4). The schema for editors is generated from the same definition.
+// The shape of a profile file in its three versions, with the leniencies that existing files rely
+// on (bridge.md 4.1 to 4.4). The schema for editors is generated from the same definition.
 import { z } from 'zod'
 import { canonicalDestination } from '../../shared/destination.ts'
 import { MACHINE_TEXT_MAX } from '../../shared/machine-document.ts'

@@ -3,8 +3,9 @@ import { BASE_FEATURES, type ProfileSet } from '../../shared/profile.ts'
 import { isExternalKind } from '../../shared/profile-routes.ts'
 
 /**
- * Sentences for stderr and the log: an enabled alias that does not declare a feature which every request requires can never execute
- * (bridge contract, section 7.4). They name places and features, never what the file calls an alias.
+ * Sentences for stderr and the log: an enabled alias that does not declare a feature which every
+ * request requires can never execute (bridge.md 7.4). They name places and features, never what the
+ * file calls an alias.
  */
 export function listProfileWarnings(set: ProfileSet): string[] {
   const warnings: string[] = []

@@ -1,5 +1,5 @@
-// Reads a profile file in YAML: the safe subset of YAML 1.1 with unique keys, bounded before anything is expanded (bridge contract,
-// section 3).
+// Reads a profile file in YAML: the safe subset of YAML 1.1 with unique keys, bounded before
+// anything is expanded (bridge.md 3).
 import {
   type Alias,
   CST,

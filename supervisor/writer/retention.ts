@@ -1,5 +1,5 @@
-// Deletes old records from the relational store, and content that is kept for a shorter time: at the start and then at each interval
-// (operations contract, section 8.6).
+// Deletes old records from the relational store, and content that is kept for a shorter time: at
+// the start and then at each interval (operations.md 8.6).
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from '../../shared/logging.ts'
 import { cutoffOf, planCutoffs, type RetentionPeriods } from '../../shared/traffic/retention.ts'

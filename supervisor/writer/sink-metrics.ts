@@ -1,4 +1,4 @@
-// What the writer counts of each sink (operations contract, section 7.5). Loaded only when metrics are on.
+// What the writer counts of each sink (operations.md 7.5). Loaded only when metrics are on.
 import { statSync } from 'node:fs'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
@@ -50,7 +50,7 @@ export function watchSinks(
   if (sqliteFile !== undefined) watchWriteAheadLog(registry, `${sqliteFile}-wal`)
 }
 
-/** It grows without end while a reader of the database does not end (field lesson L5). */
+/** It grows without end while a reader of the database does not end (field-lessons.md L5). */
 function watchWriteAheadLog(registry: MetricRegistry, path: string): void {
   const bytes = registry.gauge('gateway_traffic_log_sqlite_wal_bytes').with({})
   registry.onCollect(() => bytes.set(readSize(path)))

@@ -1,5 +1,6 @@
-// The way of records into one sink: a bounded buffer, batches by count, bytes and time, attempts with back-off, and the spill while the
-// sink is not available (operations contract, section 8.3). Each sink has its own, so a failing sink never delays another.
+// The way of records into one sink: a bounded buffer, batches by count, bytes and time, attempts
+// with back-off, and the spill while the sink is not available (operations.md 8.3). Each sink has
+// its own, so a failing sink never delays another.
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
 import { BatchWriter } from './batch-writer.ts'

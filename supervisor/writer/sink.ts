@@ -1,4 +1,4 @@
-// What the writer needs of a place where traffic records are stored (operations contract, section 8.3).
+// What the writer needs of a place where traffic records are stored (operations.md 8.3).
 import type { AuditEntry, PurgeRequest, PurgeResult } from '../../shared/traffic/messages.ts'
 import type { PayloadField, TrafficQueries } from '../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'

@@ -1,5 +1,5 @@
-// Records on disk for a sink that is not available: files of lines that a person can read, the oldest first (operations contract,
-// section 8.3). They survive a crash of the writer.
+// Records on disk for a sink that is not available: files of lines that a person can read, the
+// oldest first (operations.md 8.3). They survive a crash of the writer.
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LineSplitter } from '../../shared/traffic/lines.ts'

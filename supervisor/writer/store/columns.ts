@@ -1,5 +1,5 @@
-// The columns of a stored record, in the order of the operations contract, section 8.4, and how a record fills them. Both relational
-// stores use them.
+// The columns of a stored record, in the order of the operations.md 8.4, and how a record fills
+// them. Both relational stores use them.
 import type { AuditEntry } from '../../../shared/traffic/messages.ts'
 import type { PayloadField } from '../../../shared/traffic/query.ts'
 import { hasError, SUMMARY_MEMBERS, type TrafficRecord } from '../../../shared/traffic/record.ts'
@@ -7,7 +7,10 @@ import { hasError, SUMMARY_MEMBERS, type TrafficRecord } from '../../../shared/t
 /** Columns with the value of the record's member of the same name. */
 export const MEMBER_COLUMNS = SUMMARY_MEMBERS
 
-/** Known without reading the bodies, which are in a table of their own so that lists never load them (field lesson L6). */
+/**
+ * Known without reading the bodies, which are in a table of their own so that lists never load them
+ * (field-lessons.md L6).
+ */
 export const FLAG_COLUMNS = ['has_request_body', 'has_response_body'] as const
 
 /** The columns of the bodies' table. */

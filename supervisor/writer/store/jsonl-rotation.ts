@@ -1,5 +1,5 @@
-// Starts a new file of lines when the current one is large or of an earlier day, and deletes old files (operations contract, sections 8.3
-// and 8.6).
+// Starts a new file of lines when the current one is large or of an earlier day, and deletes old
+// files (operations.md 8.3 and 8.6).
 import { link, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 

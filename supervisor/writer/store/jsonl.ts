@@ -1,4 +1,4 @@
-// The sink that appends one JSON object per line to a private file (operations contract, sections 8.1 and 8.3).
+// The sink that appends one JSON object per line to a private file (operations.md 8.1 and 8.3).
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'

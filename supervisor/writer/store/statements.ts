@@ -1,5 +1,5 @@
-// The SELECT statements of both relational stores. A dialect has only what differs between them, so that the same question gets the same
-// answer from either (operations contract, section 9.1).
+// The SELECT statements of both relational stores. A dialect has only what differs between them, so
+// that the same question gets the same answer from either (operations.md 9.1).
 import type { PurgeRequest } from '../../../shared/traffic/messages.ts'
 import {
   type PageRequest,

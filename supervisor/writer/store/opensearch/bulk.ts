@@ -1,4 +1,4 @@
-// The body of a bulk call and the outcome of each of its items (operations contract, section 8.5).
+// The body of a bulk call and the outcome of each of its items (operations.md 8.5).
 import { hasError, type TrafficRecord } from '../../../../shared/traffic/record.ts'
 import { readErrorType, readObject, SearchServerError } from './server.ts'
 

@@ -1,5 +1,5 @@
-// Installs the template, the policy and the data stream (operations contract, section 8.5). Every step may be repeated, and several
-// gateways may do it at the same time.
+// Installs the template, the policy and the data stream (operations.md 8.5). Every step may be
+// repeated, and several gateways may do it at the same time.
 import type { Logger } from '../../../../shared/logging.ts'
 import { readObject, refuseResponse, type SearchResponse, type SearchServer, SearchServerError } from './server.ts'
 import {

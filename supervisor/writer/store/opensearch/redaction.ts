@@ -1,4 +1,5 @@
-// Removes content from records on their way to the search server and from stored documents (operations contract, section 9.6).
+// Removes content from records on their way to the search server and from stored documents
+// (operations.md 9.6).
 import { setTimeout } from 'node:timers/promises'
 import type { PayloadField } from '../../../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'

@@ -1,4 +1,4 @@
-// The sink that keeps records as documents of a search server (operations contract, section 8.5).
+// The sink that keeps records as documents of a search server (operations.md 8.5).
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from '../../../../shared/logging.ts'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'

@@ -1,5 +1,5 @@
-// What the sink installs on the search server before its first write: the index template and the policy that rolls the data stream over
-// and deletes old data (operations contract, section 8.5).
+// What the sink installs on the search server before its first write: the index template and the
+// policy that rolls the data stream over and deletes old data (operations.md 8.5).
 
 /** Raised with every change of the template or the policy; an older one on the server is then replaced. */
 export const SEARCH_SCHEMA_VERSION = 1

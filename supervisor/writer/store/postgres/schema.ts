@@ -1,5 +1,5 @@
-// The schema of the Postgres store, as the steps that lead to it (operations contract, section 8.4). Records and their content are
-// partitioned by month, so that old ones are deleted by dropping a table.
+// The schema of the Postgres store, as the steps that lead to it (operations.md 8.4). Records and
+// their content are partitioned by month, so that old ones are deleted by dropping a table.
 import type { PoolClient, QueryConfig } from 'pg'
 import { LATENCY_COLUMNS } from '../columns.ts'
 import { NewerSchemaError, SchemaMissingError } from '../schema-errors.ts'

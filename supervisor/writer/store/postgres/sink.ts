@@ -1,4 +1,4 @@
-// The store that keeps records in Postgres, a batch in one transaction (operations contract, section 8.4).
+// The store that keeps records in Postgres, a batch in one transaction (operations.md 8.4).
 import type { Pool, PoolClient } from 'pg'
 import type { PurgeRequest } from '../../../../shared/traffic/messages.ts'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'

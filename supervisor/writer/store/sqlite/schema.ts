@@ -1,5 +1,5 @@
-// The schema of the SQLite store, as the steps that lead to it (operations contract, section 8.4). A step that was released is never
-// changed; a new one is added.
+// The schema of the SQLite store, as the steps that lead to it (operations.md 8.4). A step that was
+// released is never changed; a new one is added.
 import type { Database } from 'better-sqlite3'
 import { LATENCY_COLUMNS } from '../columns.ts'
 import { NewerSchemaError } from '../schema-errors.ts'

@@ -1,5 +1,5 @@
-// The store that keeps records in a SQLite file (operations contract, section 8.4). It is the only connection that writes; the
-// driver is synchronous, which is why it runs in the writer process.
+// The store that keeps records in a SQLite file (operations.md 8.4). It is the only connection that
+// writes; the driver is synchronous, which is why it runs in the writer process.
 import { chmodSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { PayloadField, TrafficQueries } from '../../../../shared/traffic/query.ts'
