@@ -1,4 +1,5 @@
-// What a provider kind declares about its capabilities, for the document of effective capabilities (bridge contract, sections 5.6 and 5.7).
+// What a provider kind declares about its capabilities, for the document of effective capabilities
+// (bridge.md 5.6 and 5.7).
 
 import type { CapabilityName, CapabilitySource } from '../../shared/capabilities.ts'
 import type { ApiMode } from './face.ts'

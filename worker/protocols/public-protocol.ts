@@ -1,4 +1,5 @@
-// The name of each client protocol in the support matrix and in the machine documents (bridge contract, section 5.6).
+// The name of each client protocol in the support matrix and in the machine documents
+// (bridge.md 5.6).
 
 import type { PublicProtocol } from '../../shared/support-vocabulary.ts'
 import type { ClientProtocol } from '../normalized/index.ts'

@@ -1,5 +1,6 @@
-// The arguments of one call while they arrive: as an object, as text, as pieces of text, or repeated with more content each time.
-// Decides whether a value belongs to the call and how much of it can be passed on already (field lessons B3 and B5).
+// The arguments of one call while they arrive: as an object, as text, as pieces of text, or
+// repeated with more content each time. Decides whether a value belongs to the call and how much of
+// it can be passed on already (field-lessons.md B3 and B5).
 
 import {
   isJsonObject,

@@ -1,4 +1,5 @@
-// The reviewed capabilities of the native upstream's executor, contracts and models (bridge contract, section 5.6).
+// The reviewed capabilities of the native upstream's executor, contracts and models
+// (bridge.md 5.6).
 
 import type { CapabilityName } from '../../../shared/capabilities.ts'
 import type { ModelReview, ProviderCapabilities } from '../capabilities.ts'

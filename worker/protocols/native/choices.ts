@@ -1,4 +1,5 @@
-// Reads the list of choices that v1 responses consist of. v2 streams may contain frames in this form too (decisions 61).
+// Reads the list of choices that v1 responses consist of. v2 streams may contain frames in this
+// form too (decisions.md 61).
 
 import { isJsonObject } from '../../normalized/index.ts'
 import { hasOnlyMembers } from '../../performance/repeated-frame.ts'

@@ -1,14 +1,20 @@
 // Words and limits of the native upstream's wire that several files use, or that no recorded exchange confirms yet.
 
-/** The mode that requires a tool call; without a tool's name any tool is allowed (upstream.md 4.1, decisions 8 and 9). */
+/**
+ * The mode that requires a tool call; without a tool's name any tool is allowed (upstream.md 4.1,
+ * decisions.md 8 and 9).
+ */
 export const FORCED_TOOL_MODE = 'forced'
 
-/** The v2 switch for several calls in one response: a top-level member that no recorded exchange has (decisions 7). */
+/**
+ * The v2 switch for several calls in one response: a top-level member that no recorded exchange has
+ * (decisions.md 7).
+ */
 export const PARALLEL_TOOL_CALLS_MEMBER = 'parallel_tool_calls'
 
 const LARGEST_V2_MODEL = /-2-Max(?![\w])/i
 
-/** True for the only models that accept `PARALLEL_TOOL_CALLS_MEMBER` (decisions 7). */
+/** True for the only models that accept `PARALLEL_TOOL_CALLS_MEMBER` (decisions.md 7). */
 export function isLargestV2Model(model: string | undefined): boolean {
   return model !== undefined && LARGEST_V2_MODEL.test(model)
 }

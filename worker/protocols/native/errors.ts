@@ -1,5 +1,5 @@
-// Maps an error of the native upstream to the gateway's error. Of the upstream's text only its `message` reaches a client, and
-// only after redaction (upstream.md 9, decisions 6).
+// Maps an error of the native upstream to the gateway's error. Of the upstream's text only its
+// `message` reaches a client, and only after redaction (upstream.md 9, decisions.md 6).
 
 import { type ErrorCode, GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
 import type { ResponseHead } from '../face.ts'
@@ -24,8 +24,8 @@ export function unusableResponse(reason: string): GatewayError {
 }
 
 /**
- * Finds an error inside the payload of a response: a status of 400 or more with a message, or a member `error`. Undefined for
- * an ordinary payload (field lesson A16).
+ * Finds an error inside the payload of a response: a status of 400 or more with a message, or a
+ * member `error`. Undefined for an ordinary payload (field-lessons.md A16).
  */
 export function findPayloadError(payload: Record<string, unknown>): GatewayError | undefined {
   const { error } = payload

@@ -20,7 +20,7 @@ interface Meaning {
 const STOP: Meaning = { reason: 'stop' }
 const BLOCKLIST: Meaning = { reason: 'content-filter', filter: 'blocklist' }
 
-/** The second word is that of frames in the form of chat completions (decisions 61). */
+/** The second word is that of frames in the form of chat completions (decisions.md 61). */
 const CALL_WORDS: ReadonlySet<string> = new Set(['function_call', 'tool_calls'])
 
 /** A failure during generation: there is no response. */
@@ -50,8 +50,9 @@ export function isFailure(word: string | null): boolean {
 export function mapFinishReason(word: string | null, calls: { count: number; hasPartial: boolean }): ReadFinish {
   const meaning = word === null ? STOP : MEANINGS.get(word)
   const { reason, filter } = meaning ?? STOP
-  // Agents run tools only for the reason `tool-calls`, so the calls in the response decide, not the word (field lesson A6), except where
-  // the response was cut off in a call, which no agent may run.
+  // Agents run tools only for the reason `tool-calls`, so the calls in the response decide, not the
+  // word (field-lessons.md A6), except where the response was cut off in a call, which no agent may
+  // run.
   const decides = calls.count > 0 && !(isCut({ reason }) && calls.hasPartial)
   const finish: ReadFinish = {
     reason: decides ? 'tool-calls' : reason,

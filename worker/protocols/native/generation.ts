@@ -21,8 +21,9 @@ export function writeSampling(sampling: Sampling): JsonObject {
 }
 
 /**
- * Writes the upstream's `response_format`; undefined for plain text. The upstream has no JSON mode without a schema: that raises
- * `unsupported_response_format`, unless the operator accepts the schema of any object in its place (decisions 55).
+ * Writes the upstream's `response_format`; undefined for plain text. The upstream has no JSON mode
+ * without a schema: that raises `unsupported_response_format`, unless the operator accepts the
+ * schema of any object in its place (decisions.md 55).
  */
 export function writeResponseFormat(
   output: OutputFormat | undefined,
@@ -38,7 +39,10 @@ export function writeResponseFormat(
   return format
 }
 
-/** The effort that the client set; undefined when it set no effort or the effort `none` (decisions 3). */
+/**
+ * The effort that the client set; undefined when it set no effort or the effort `none`
+ * (decisions.md 3).
+ */
 export function selectEffort(request: NormalizedRequest): string | undefined {
   const effort = request.reasoning?.effort
   return effort === NO_REASONING ? undefined : effort

@@ -1,6 +1,7 @@
-// Matches the tool results of a conversation with its tool calls, because the upstream expects each result directly after its
-// call. The gateway stores no conversations, so the match uses the request only: ids that the gateway issued, ids and names of
-// earlier calls, or their order (completions.md 4.5, decisions 34).
+// Matches the tool results of a conversation with its tool calls, because the upstream expects each
+// result directly after its call. The gateway stores no conversations, so the match uses the
+// request only: ids that the gateway issued, ids and names of earlier calls, or their order
+// (completions.md 4.5, decisions.md 34).
 
 import {
   flattenToolName,
@@ -43,7 +44,7 @@ export interface CallGroup {
   calls: HistoryCall[]
 }
 
-/** The state id of a group; it may stand only beside a result (decisions 64). */
+/** The state id of a group; it may stand only beside a result (decisions.md 64). */
 export function findGroupStateId(group: CallGroup): string | undefined {
   return group.issuedStateId ?? findResultStateId(group.calls) ?? group.givenStateId ?? group.foreignStateId
 }
@@ -149,8 +150,10 @@ export class CallIndex {
   }
 
   /**
-   * Adds a result to its call, except one that repeats an id of the same turn: an agent that resumes sends it twice. Returns the result when its call is not in the request but its name is known.
-   * Raises `invalid_request` with the result's path when it has neither a call nor a name (field lesson B9).
+   * Adds a result to its call, except one that repeats an id of the same turn: an agent that
+   * resumes sends it twice. Returns the result when its call is not in the request but its name is
+   * known. Raises `invalid_request` with the result's path when it has neither a call nor a name
+   * (field-lessons.md B9).
    */
   addResult(part: ToolResultPart): UnmatchedResult | undefined {
     const identity = part.callId === null ? undefined : readToolCallId(part.callId)

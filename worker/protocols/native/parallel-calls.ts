@@ -1,5 +1,5 @@
-// The v2 option for several calls in one response: when it is sent, and how it leaves a body again. No recorded exchange has the
-// option, so an upstream may refuse it (decisions 7 and 50).
+// The v2 option for several calls in one response: when it is sent, and how it leaves a body again.
+// No recorded exchange has the option, so an upstream may refuse it (decisions.md 7 and 50).
 
 import type { JsonObject, NormalizedRequest } from '../../normalized/index.ts'
 import { PARALLEL_TOOL_CALLS_MEMBER } from './constants.ts'

@@ -19,7 +19,10 @@ import { NativeResponseState, type Payload } from './response-state.ts'
 
 /** How a contract reads a payload. */
 export interface PayloadReader {
-  /** False for a payload without message, finish reason and usage: alone it is no response (decisions 61). */
+  /**
+   * False for a payload without message, finish reason and usage: alone it is no response
+   * (decisions.md 61).
+   */
   isReadable(payload: Payload): boolean
   /** Reads the payload of a whole response. False when it has no content. */
   readWhole(payload: Payload, state: NativeResponseState): boolean

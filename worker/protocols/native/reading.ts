@@ -7,19 +7,28 @@ import type { ClientToolName } from './tool-names.ts'
 export interface NativeReading {
   /** The client's names by wire name, for functions with another name on the wire and functions in namespaces. */
   toolNames: ReadonlyMap<string, ClientToolName>
-  /** Wire names of the client's functions. A call of another name may turn out to be run by the upstream itself (decisions 64). */
+  /**
+   * Wire names of the client's functions. A call of another name may turn out to be run by the
+   * upstream itself (decisions.md 64).
+   */
   declaredNames: ReadonlySet<string>
-  /** Parallel calls were requested: calls are held until the upstream has finished (specification 4.6, rule 12). */
+  /**
+   * Parallel calls were requested: calls are held until the upstream has finished
+   * (specification.md 4.6, rule 12).
+   */
   buffersToolCalls: boolean
   /** The conversation is stored: ids of calls hold the function's name, because the next turn may come without its history. */
   namesCallsInIds: boolean
-  /** A call of any tool was required: a response without a call is passed on and counted as an anomaly (decisions 8). */
+  /**
+   * A call of any tool was required: a response without a call is passed on and counted as an
+   * anomaly (decisions.md 8).
+   */
   expectsToolCall: boolean
   /** The client requested JSON of a schema: nothing may be added to the text. */
   isStructuredOutput: boolean
   /** Attachments beyond the limits; the response's metadata reports their number. */
   droppedAttachments: number
-  /** Calls of the history that were left out because they have no result (field lesson B8). */
+  /** Calls of the history that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
 }
 

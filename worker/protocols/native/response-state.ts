@@ -103,7 +103,7 @@ export class NativeResponseState {
 
   /**
    * Reads the members of a payload outside its content. False when the payload is an error, which ends the response.
-   * @param isReadable false for a payload without content: it begins no response (decisions 61).
+   * @param isReadable false for a payload without content: it begins no response (decisions.md 61).
    */
   begin(payload: Payload, isReadable: boolean): boolean {
     if (payload.status !== undefined || payload.error !== undefined) {
@@ -126,7 +126,8 @@ export class NativeResponseState {
   }
 
   reasoning(piece: unknown): void {
-    // The upstream sends null when there is no reasoning: null is ignored and must not end a block (field lesson C2).
+    // The upstream sends null when there is no reasoning: null is ignored and must not end a block
+    // (field-lessons.md C2).
     if (typeof piece !== 'string' || piece === '') return
     if (this.calls.count > 0) this.calls.settle()
     this.#visible.pushReasoning(piece)
@@ -165,7 +166,10 @@ export class NativeResponseState {
     if (!of.holdsCalls) this.calls.noteStateId(stateId)
   }
 
-  /** Takes the id of one message of the response: it counts only when the response has no id of its own (decisions 62). */
+  /**
+   * Takes the id of one message of the response: it counts only when the response has no id of its
+   * own (decisions.md 62).
+   */
   noteMessageId(messageId: unknown): void {
     const id = this.#hasOwnMessageId ? undefined : readId(messageId)
     if (id !== undefined) this.#setMessageId(id)
@@ -199,7 +203,10 @@ export class NativeResponseState {
     this.#usage = mergeUsage(this.#usage, usage)
   }
 
-  /** Takes the finish reason. Some builds send '' until the end, so only the last non-empty word counts (field lesson A10). */
+  /**
+   * Takes the finish reason. Some builds send '' until the end, so only the last non-empty word
+   * counts (field-lessons.md A10).
+   */
   finishWord(word: unknown): void {
     if (typeof word === 'string' && word !== '') this.#finishWord = word
   }

@@ -1,6 +1,7 @@
-// Collects the function calls of one response in every form in which the upstream sends them. Each call is passed on once, in
-// order and as early as possible: its start when the upstream's state id, a part of the client's id, is known; text of arguments
-// as it comes; an object of arguments when no more can follow (field lessons A18, B1, B2, B3, B5).
+// Collects the function calls of one response in every form in which the upstream sends them. Each
+// call is passed on once, in order and as early as possible: its start when the upstream's state
+// id, a part of the client's id, is known; text of arguments as it comes; an object of arguments
+// when no more can follow (field-lessons.md A18, B1, B2, B3, B5).
 
 import {
   beyondBound,

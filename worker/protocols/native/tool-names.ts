@@ -1,4 +1,5 @@
-// Names of functions on the native wire: the upstream reserves names for its own tools (completions.md 5.3, field lesson B11).
+// Names of functions on the native wire: the upstream reserves names for its own tools
+// (completions.md 5.3, field-lessons.md B11).
 
 import type { NormalizedRequest } from '../../normalized/index.ts'
 import { cleanToolName, mapToolNames as mapNames, type ToolNameMap } from '../shared/tool-names.ts'

@@ -1,5 +1,5 @@
-// The tools of a request and the tool choice, planned once for both contracts (completions.md 5, messages.md 4, content.md 4).
-// Schemas are sent unchanged (decisions 2).
+// The tools of a request and the tool choice, planned once for both contracts (completions.md 5,
+// messages.md 4, content.md 4). Schemas are sent unchanged (decisions.md 2).
 
 import {
   assertNever,
@@ -85,7 +85,7 @@ function planToolChoice(
   }
 }
 
-/** Requires a call of any tool; a single candidate is required by its name (decisions 8). */
+/** Requires a call of any tool; a single candidate is required by its name (decisions.md 8). */
 function requireAnyTool(
   tools: { functions: FunctionTool[]; hosted: HostedTool[] },
   context: ToolChoiceContext

@@ -194,7 +194,10 @@ function mapRole(role: MessageRole, hasSystem: boolean): TextRole {
   }
 }
 
-/** The text of a message, without reasoning (field lesson C1). A refusal counts only when there is no other text and no call. */
+/**
+ * The text of a message, without reasoning (field-lessons.md C1). A refusal counts only when there
+ * is no other text and no call.
+ */
 function readText({ content, form }: NormalizedMessage): string {
   const [first] = content
   if (content.length === 1 && first?.type === 'text') return first.text
@@ -211,7 +214,10 @@ function readText({ content, form }: NormalizedMessage): string {
   return texts.join('\n')
 }
 
-/** Joins pieces with nothing, also those with a call between them (decisions 60); only a picture or file between separates them. */
+/**
+ * Joins pieces with nothing, also those with a call between them (decisions.md 60); only a picture
+ * or file between separates them.
+ */
 function joinPieces(content: readonly ContentPart[]): string {
   let text = ''
   let isSeparated = false
@@ -260,8 +266,9 @@ function compareCalls(a: ResultTurn, b: ResultTurn): number {
 }
 
 /**
- * Removes calls without results when later turns follow: the upstream refuses such a history, so every later request of the
- * client would fail (field lesson B8). Calls of the last turn stay, because their results may still come.
+ * Removes calls without results when later turns follow: the upstream refuses such a history, so
+ * every later request of the client would fail (field-lessons.md B8). Calls of the last turn stay,
+ * because their results may still come.
  */
 function dropAbandonedCalls(turns: readonly Turn[]): { kept: readonly Turn[]; droppedToolCalls: number } {
   if (turns.every(turn => turn.type !== 'calls')) return { kept: turns, droppedToolCalls: 0 }

@@ -2,7 +2,10 @@
 
 import { isJsonObject, type NormalizedUsage } from '../../normalized/index.ts'
 
-/** Reads the counts of either contract: v2 streams may contain frames with the names of v1 (decisions 61). */
+/**
+ * Reads the counts of either contract: v2 streams may contain frames with the names of v1
+ * (decisions.md 61).
+ */
 export function readUsage(raw: unknown): NormalizedUsage | null {
   if (!isJsonObject(raw)) return null
   const details = raw.input_tokens_details ?? raw.prompt_tokens_details

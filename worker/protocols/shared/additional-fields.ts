@@ -1,5 +1,6 @@
-// Additional fields: members of a client's body that belong to the provider. The map is the same whether the SDK spread
-// `extra_body` over the body or the client sent it as a member (field lesson E5).
+// Additional fields: members of a client's body that belong to the provider. The map is the same
+// whether the SDK spread `extra_body` over the body or the client sent it as a member
+// (field-lessons.md E5).
 
 import { GatewayError, isJsonObject, type JsonObject } from '../../normalized/index.ts'
 import { refuseForbiddenNames } from './parameters.ts'

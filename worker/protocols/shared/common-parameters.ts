@@ -61,7 +61,7 @@ export const sdkOptions = {
   http_client: sdkOption
 } as const satisfies ParameterTable
 
-/** Member of `metadata` that marks a request which the gateway replays (operations contract, section 9.5). */
+/** Member of `metadata` that marks a request which the gateway replays (operations.md 9.5). */
 export const REPLAY_MARK = 'gateway_replay'
 
 /** The client's own metadata: services refuse the mark of a replay. Undefined where it has nothing else. */

@@ -22,8 +22,9 @@ export function readExternalError({ status, headers }: ResponseHead, body: Uint8
 }
 
 /**
- * Finds the provider's error in a JSON body with status 200 or in a frame of a stream: a member `error`, a status of 400 or more with
- * a message, or a body that is an `error` itself, as vLLM writes it. Undefined for an ordinary body (field lesson A16).
+ * Finds the provider's error in a JSON body with status 200 or in a frame of a stream: a member
+ * `error`, a status of 400 or more with a message, or a body that is an `error` itself, as vLLM
+ * writes it. Undefined for an ordinary body (field-lessons.md A16).
  */
 export function findExternalError(body: Readonly<Record<string, unknown>>): GatewayError | undefined {
   const { error } = body

@@ -1,4 +1,4 @@
-// The `extra_headers` member of a client's body: headers for the upstream (operations contract, section 6).
+// The `extra_headers` member of a client's body: headers for the upstream (operations.md 6).
 
 import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
 import { readOptionalObject } from './field.ts'

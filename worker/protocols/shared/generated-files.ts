@@ -1,5 +1,6 @@
-// Names generated files that a client protocol has no place for: 3D models, audio and others, in lines at the end of the text
-// (decisions 65). A protocol with a place for them writes the line too where its SDKs show only the text.
+// Names generated files that a client protocol has no place for: 3D models, audio and others, in
+// lines at the end of the text (decisions.md 65). A protocol with a place for them writes the line
+// too where its SDKs show only the text.
 
 import { findFileKind, type GeneratedFile, type NormalizedRequest } from '../../normalized/index.ts'
 

@@ -60,7 +60,7 @@ export function readHostedTool(
 }
 
 /**
- * Reads a tool in the upstream's own shape, one member per tool such as `{"web_search":{…}}`; empty for any other tool (decisions 64).
+ * Reads a tool in the upstream's own shape, one member per tool such as `{"web_search":{…}}`; empty for any other tool (decisions.md 64).
  * Raises `invalid_request` for very many members.
  * @param path the path of the tool in the client's body.
  */

@@ -1,5 +1,5 @@
-// The treatment of each parameter of an operation, as data: the reader of the body applies it and the documentation lists it
-// (field lesson E1).
+// The treatment of each parameter of an operation, as data: the reader of the body applies it and
+// the documentation lists it (field-lessons.md E1).
 
 import { isDeepStrictEqual } from 'node:util'
 import { compareCodePoints } from '../../../shared/json.ts'

@@ -20,9 +20,9 @@ export const NO_ARGUMENTS = '{}'
 export type ToolArguments = Pick<ToolCallPart, 'arguments' | 'argumentsText'>
 
 /**
- * Reads the arguments at `path`: JSON text or an object; an absent, null or blank value means no arguments.
- * Raises `invalid_request` for any other value and for text that cannot be sent on, because a call must not vanish from the history (field
- * lesson B12).
+ * Reads the arguments at `path`: JSON text or an object; an absent, null or blank value means no
+ * arguments. Raises `invalid_request` for any other value and for text that cannot be sent on,
+ * because a call must not vanish from the history (field-lessons.md B12).
  */
 export function readToolArguments(value: JsonValue | undefined, path: string): ToolArguments {
   const read = tryReadToolArguments(value, path)

@@ -1,4 +1,4 @@
-// Ids of tool calls on wires that accept only short ids of some characters (decisions 39).
+// Ids of tool calls on wires that accept only short ids of some characters (decisions.md 39).
 
 import { createHash } from 'node:crypto'
 

@@ -19,7 +19,10 @@ export interface CoercedResult {
   text: string
 }
 
-/** Reads a result that is an object as its JSON text; undefined for any other content (decisions 64). */
+/**
+ * Reads a result that is an object as its JSON text; undefined for any other content
+ * (decisions.md 64).
+ */
 export function readResultText(
   content: JsonValue | undefined
 ): Pick<NormalizedMessage, 'content' | 'form'> | undefined {

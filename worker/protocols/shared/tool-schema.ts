@@ -5,7 +5,7 @@ import { joinPath, wrongType } from './field.ts'
 
 /**
  * Reads the schema of the declaration at `path` unchanged. A missing schema becomes that of a function without parameters
- * (decisions 2). Raises `invalid_request` for a schema that is no object.
+ * (decisions.md 2). Raises `invalid_request` for a schema that is no object.
  * @param members the possible names of the member, the protocol's own name first.
  */
 export function readToolSchema(

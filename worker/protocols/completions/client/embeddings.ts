@@ -104,7 +104,10 @@ function mixedInput(): Error {
 
 const FLOAT_BYTES = 4
 
-/** Encodes the vector as base64 of little-endian 32-bit floats, the encoding that the SDK requests by default (field lesson E4). */
+/**
+ * Encodes the vector as base64 of little-endian 32-bit floats, the encoding that the SDK requests
+ * by default (field-lessons.md E4).
+ */
 function encodeVector(vector: readonly number[]): string {
   const bytes = Buffer.allocUnsafe(vector.length * FLOAT_BYTES)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

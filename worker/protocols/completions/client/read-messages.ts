@@ -70,7 +70,9 @@ function readMessage(message: JsonValue, path: string, customCalls: CustomCalls)
   }
 }
 
-/** Adds the files that the client uploaded before: `attachments` holds their ids (decisions 64). */
+/**
+ * Adds the files that the client uploaded before: `attachments` holds their ids (decisions.md 64).
+ */
 function addAttachments(read: NormalizedMessage, message: JsonObject, path: string): NormalizedMessage {
   const ids = readOptionalArray(message, 'attachments', path)
   if (ids === undefined || ids.length === 0) return read

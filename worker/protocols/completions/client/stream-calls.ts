@@ -1,5 +1,5 @@
-// Writes the tool calls of a stream as members of deltas: the head of a call once, then only pieces of its arguments (field
-// lesson B5).
+// Writes the tool calls of a stream as members of deltas: the head of a call once, then only pieces
+// of its arguments (field-lessons.md B5).
 
 import {
   flattenToolName,

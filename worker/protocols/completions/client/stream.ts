@@ -41,7 +41,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   let head = writeHead(context, undefined)
   let beforeDelta = `${head}${DELTA_START}`
   let beforeContent = `${beforeDelta}${CONTENT}`
-  /** The usage is null only where a separate chunk has it; a client that did not ask for that chunk sees no null (decisions 54). */
+  /**
+   * The usage is null only where a separate chunk has it; a client that did not ask for that chunk
+   * sees no null (decisions.md 54).
+   */
   const noUsage = wantsStreamUsage ? ',"usage":null' : ''
   const afterDelta = `},"logprobs":null,"finish_reason":null}]${noUsage}`
   const afterChunk = `${afterDelta}}\n\n`
@@ -200,7 +203,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
           written = ''
         }
       }
-      // The name of a call is written without waiting for its arguments (field lesson A18).
+      // The name of a call is written without waiting for its arguments (field-lessons.md A18).
       if (!isEnded) written += chunkUnlessEmpty(calls.writePending())
       return parts.length === 0 ? written : concatFrames([...parts, written])
     }

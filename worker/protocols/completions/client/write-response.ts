@@ -32,7 +32,10 @@ import type {
   CompletionsUsage
 } from './schema.ts'
 
-/** Writes a response. It equals the accumulated chunks of the stream writer for the same events (field lesson B3). */
+/**
+ * Writes a response. It equals the accumulated chunks of the stream writer for the same events
+ * (field-lessons.md B3).
+ */
 export function writeCompletionsResponse(response: NormalizedResponse, context: ResponseContext): CompletionsResponse {
   const { usesLegacyFunctions } = context.request
   const calls = response.items.filter(item => item.type === 'tool-call')
@@ -72,8 +75,9 @@ export function writeFingerprint(context: ResponseContext): string {
 }
 
 /**
- * Maps to the family's finish reason. Agents run tools only on the reason for calls (field lesson A6): a turn with a call gets it even
- * when the provider reports a plain stop, and a turn without a call never gets it, because agents would wait for the call.
+ * Maps to the family's finish reason. Agents run tools only on the reason for calls
+ * (field-lessons.md A6): a turn with a call gets it even when the provider reports a plain stop,
+ * and a turn without a call never gets it, because agents would wait for the call.
  */
 export function mapFinishReason(
   reason: FinishReason,

@@ -140,7 +140,8 @@ export class CallReader {
       call.nesting.add(text)
       if (this.#options.reading.needsJsonArguments) call.text += text
     }
-    // The name and the id are those of the first delta: some servers repeat them in every one (field lesson B5).
+    // The name and the id are those of the first delta: some servers repeat them in every one
+    // (field-lessons.md B5).
     const isFirst = call !== known
     this.#collector.add({
       index: call.number,
@@ -179,7 +180,10 @@ export class CallReader {
     return this.#options.reading.toolNames.get(wireName) ?? { name: wireName }
   }
 
-  /** The id that the client sees: the provider's own where it is unique and has the form that clients accept (field lesson B4). */
+  /**
+   * The id that the client sees: the provider's own where it is unique and has the form that
+   * clients accept (field-lessons.md B4).
+   */
   #issueId(id: string | undefined): string {
     const wireId = id === undefined || id === '' ? undefined : toShortCallId(id)
     const issued =

@@ -149,7 +149,7 @@ class ChatReader implements ResponseReader {
     state.begin(payload)
     const { choices, usage } = payload
     state.usage(usage)
-    // Chunks without choices hold the usage, or a report of a filter (field lesson A1).
+    // Chunks without choices hold the usage, or a report of a filter (field-lessons.md A1).
     const isUsage = isJsonObject(usage)
     const isEmpty = choices === undefined || choices === null ? isUsage : Array.isArray(choices) && choices.length === 0
     if (isEmpty) {
@@ -173,7 +173,7 @@ class ChatReader implements ResponseReader {
     if (delta !== undefined && !isJsonObject(delta)) throw protocolError('invalid_stream_delta')
     if (delta !== undefined) this.#readDelta(delta)
     const reason = choice.finish_reason ?? ''
-    // Some servers send '' until the end (field lesson A10).
+    // Some servers send '' until the end (field-lessons.md A10).
     if (reason === '') return
     if (typeof reason !== 'string') throw protocolError('invalid_finish_reason')
     if (state.hasFinishWord) {
@@ -226,7 +226,8 @@ class ChatReader implements ResponseReader {
   #finish(): void {
     const state = this.#state
     if (state.isOver) return
-    // Some servers send the end marker without a finish reason (field lesson A11); a stream without both may have been cut off.
+    // Some servers send the end marker without a finish reason (field-lessons.md A11); a stream
+    // without both may have been cut off.
     if (!state.hasFinishWord && !(this.#isDone && state.mayEndWithoutReason())) throw protocolError('incomplete_stream')
     state.finish()
   }

@@ -9,7 +9,7 @@ export interface ChatCompatibleReading {
   stops: readonly string[]
   /** The client gets the arguments of a whole response as objects. */
   needsJsonArguments: boolean
-  /** Calls of the history that were left out because they have no result (field lesson B8). */
+  /** Calls of the history that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
 }
 

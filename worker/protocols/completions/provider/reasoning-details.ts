@@ -1,5 +1,6 @@
-// Collects `reasoning_details`: reasoning in entries with signatures and encrypted parts, which the provider wants back unchanged on the next
-// turn (field lesson C3). A stream sends an entry in pieces.
+// Collects `reasoning_details`: reasoning in entries with signatures and encrypted parts, which the
+// provider wants back unchanged on the next turn (field-lessons.md C3). A stream sends an entry in
+// pieces.
 
 import { isJsonObject, type JsonObject } from '../../../normalized/index.ts'
 

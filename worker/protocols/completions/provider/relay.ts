@@ -87,7 +87,10 @@ function occursOutside(bytes: Buffer, { start, end }: { start: number; end: numb
   return bytes.indexOf(text) !== start + 1 || bytes.indexOf(text, end) >= 0 || bytes.includes('\\u')
 }
 
-/** True when a member besides `model` and the content names the provider's model, which clients must not see (decisions 15). */
+/**
+ * True when a member besides `model` and the content names the provider's model, which clients must
+ * not see (decisions.md 15).
+ */
 function namesModel({ model, choices, ...others }: JsonObject): boolean {
   if (typeof model !== 'string') return true
   const choice = Array.isArray(choices) && isJsonObject(choices[0]) ? choices[0] : {}

@@ -44,7 +44,8 @@ export function writeChat(
   if (upstreamModel !== undefined) body.model = upstreamModel
   body.messages = messages
   body.stream = isStream
-  // The client sees the usage only where its protocol shows it; records always need it (field lesson D2).
+  // The client sees the usage only where its protocol shows it; records always need it
+  // (field-lessons.md D2).
   if (isStream) body.stream_options = { include_usage: true }
   if (metadata !== undefined && Object.keys(metadata).length > 0) body.metadata = metadata
   Object.assign(body, writeTools(request, names))

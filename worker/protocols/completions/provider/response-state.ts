@@ -198,7 +198,10 @@ export class ResponseState {
     this.#options.onAnomaly?.(name, details)
   }
 
-  /** Agents run tools only for the reason of calls, so the calls of the response decide, not the word (field lesson A6). */
+  /**
+   * Agents run tools only for the reason of calls, so the calls of the response decide, not the
+   * word (field-lessons.md A6).
+   */
   #mapFinish(): FinishReason {
     const reason = finishReasons[this.#finishWord ?? 'stop'] ?? 'stop'
     if (reason === 'length' || reason === 'content-filter') return reason

@@ -27,8 +27,9 @@ export function readUsage(raw: unknown): NormalizedUsage | null {
 }
 
 /**
- * True where the counts of the wire mean to a client what they were read as. Reasoning beside the completion, a part that is larger than its
- * whole, a missing total and cached tokens in another member do not: a client would count them wrong (field lesson D3).
+ * True where the counts of the wire mean to a client what they were read as. Reasoning beside the
+ * completion, a part that is larger than its whole, a missing total and cached tokens in another
+ * member do not: a client would count them wrong (field-lessons.md D3).
  */
 export function isUsagePlain(raw: unknown, usage = readUsage(raw)): boolean {
   if (usage === null || !isJsonObject(raw)) return true
@@ -41,7 +42,10 @@ export function isUsagePlain(raw: unknown, usage = readUsage(raw)): boolean {
   )
 }
 
-/** All output tokens. Some services count reasoning beside the completion: then only all three counts add up to the total (field lesson D3). */
+/**
+ * All output tokens. Some services count reasoning beside the completion: then only all three
+ * counts add up to the total (field-lessons.md D3).
+ */
 function addReasoning(counts: Record<'inputTokens' | 'reportedOutput' | 'reasoning' | 'totalTokens', number | null>) {
   const { inputTokens, reportedOutput, reasoning, totalTokens } = counts
   if (inputTokens === null || reportedOutput === null || reasoning === null) return reportedOutput

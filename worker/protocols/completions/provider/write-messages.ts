@@ -24,13 +24,17 @@ import { coerceToolResult } from '../../shared/tool-result.ts'
 
 export interface WrittenMessages {
   messages: JsonObject[]
-  /** Calls that were left out because later turns follow without their results (field lesson B8). */
+  /**
+   * Calls that were left out because later turns follow without their results
+   * (field-lessons.md B8).
+   */
   droppedToolCalls: number
 }
 
 /**
- * Writes all messages. Raises `invalid_request` with the path of a tool result without a call (field lesson B9), and
- * `unsupported_semantic` with the path of an image that is known only by the id of a file.
+ * Writes all messages. Raises `invalid_request` with the path of a tool result without a call
+ * (field-lessons.md B9), and `unsupported_semantic` with the path of an image that is known only by
+ * the id of a file.
  */
 export function writeMessages(messages: readonly NormalizedMessage[], names: ToolNameMap): WrittenMessages {
   const writer = new ConversationWriter(names)
@@ -260,7 +264,10 @@ function withName(written: JsonObject, { name }: NormalizedMessage): JsonObject 
   return written
 }
 
-/** The content as the client wrote it, text or parts; undefined when nothing of it can be sent. Reasoning is not sent (field lesson C1). */
+/**
+ * The content as the client wrote it, text or parts; undefined when nothing of it can be sent.
+ * Reasoning is not sent (field-lessons.md C1).
+ */
 function writeContent({ content, form }: NormalizedMessage): string | JsonObject[] | undefined {
   const parts: JsonObject[] = []
   let text: string | undefined
@@ -270,7 +277,7 @@ function writeContent({ content, form }: NormalizedMessage): string | JsonObject
       text = undefined
     } else if (part.type === 'text' || part.type === 'refusal') {
       if (form === 'pieces' && text !== undefined) {
-        // Pieces are one text that was cut anywhere (decisions 60).
+        // Pieces are one text that was cut anywhere (decisions.md 60).
         text += part.text
         parts[parts.length - 1] = writeText(text)
       } else {

@@ -1,4 +1,5 @@
-// Writes the tools and the tool choice on the chat completions wire (bridge.md 7.6 and 8.1). Schemas are sent unchanged (decisions 2).
+// Writes the tools and the tool choice on the chat completions wire (bridge.md 7.6 and 8.1).
+// Schemas are sent unchanged (decisions.md 2).
 
 import {
   assertNever,

@@ -1,4 +1,5 @@
-// Errors as the content protocol sends them: the status object of Google's RPC framework (content contract, section 7).
+// Errors as the content protocol sends them: the status object of Google's RPC framework
+// (content.md 7).
 import type { ErrorCode, GatewayError, JsonObject } from '../../../normalized/index.ts'
 import type { WrittenError } from '../../face.ts'
 import { writeErrorHeaders } from '../../shared/error-headers.ts'
@@ -75,7 +76,8 @@ function writeDetails(error: GatewayError, status: number): JsonObject[] {
 }
 
 function mapRpcStatus(status: number, code: ErrorCode): string {
-  // The further statuses of the native upstream (content contract, section 7): the gateway has words of its own for some of them.
+  // The further statuses of the native upstream (content.md 7): the gateway has words of its own
+  // for some of them.
   if (code === 'provider_failure' && status < 500) return 'FAILED_PRECONDITION'
   switch (status) {
     case 400:

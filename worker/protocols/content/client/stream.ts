@@ -1,7 +1,8 @@
-// Writes a streamed response: every chunk is a response with a piece of the content, and the last one has the finish reason
-// (content.md 5.2, 5.3). Server-sent events and the JSON array contain the same chunks. A stream that fails ends with its error as a
-// chunk of its own, after which the connection is destroyed: older SDKs see no error in a frame before a clean end, and take the text
-// so far for the whole response (decisions 52).
+// Writes a streamed response: every chunk is a response with a piece of the content, and the last
+// one has the finish reason (content.md 5.2, 5.3). Server-sent events and the JSON array contain
+// the same chunks. A stream that fails ends with its error as a chunk of its own, after which the
+// connection is destroyed: older SDKs see no error in a frame before a clean end, and take the text
+// so far for the whole response (decisions.md 52).
 
 import {
   assertNever,
@@ -55,8 +56,8 @@ interface Framing {
 }
 
 /**
- * Without an end mark, which would break the SDK (field lesson A17). SDKs parse a chunk that is nothing but an error object before they look
- * for frames; a prefix would hide it from them.
+ * Without an end mark, which would break the SDK (field-lessons.md A17). SDKs parse a chunk that is
+ * nothing but an error object before they look for frames; a prefix would hide it from them.
  */
 const SERVER_SENT_EVENTS: Framing = { first: 'data: ', next: 'data: ', after: '\n\n', end: '', hasBareError: true }
 

@@ -31,7 +31,10 @@ import type {
 } from './schema.ts'
 import { writeThoughtSignature } from './thought-signature.ts'
 
-/** Writes a whole response. It equals the sum of the chunks that the stream writer gives for the same events (field lesson B3). */
+/**
+ * Writes a whole response. It equals the sum of the chunks that the stream writer gives for the
+ * same events (field-lessons.md B3).
+ */
 export function writeContentResponse(response: NormalizedResponse, context: ResponseContext): ContentResponse {
   const { finish } = response
   const items = response.items.filter(item => !isCutCall(item, finish))
@@ -150,8 +153,8 @@ function isVisibleText(part: ContentResponsePart): boolean {
 }
 
 /**
- * Joins adjacent texts into one part, up to a signature, which covers only its own part. Empty texts without a signature are left
- * out, because an SDK refuses them (field lesson G2).
+ * Joins adjacent texts into one part, up to a signature, which covers only its own part. Empty
+ * texts without a signature are left out, because an SDK refuses them (field-lessons.md G2).
  */
 function addText(parts: ContentResponsePart[], text: string, state: ProviderState | undefined): void {
   const signature = writeThoughtSignature({ state })

@@ -1,5 +1,5 @@
-// The capabilities of providers on the content wire: what the executor keeps of it; the rest is declared per alias (bridge contract,
-// section 5.7).
+// The capabilities of providers on the content wire: what the executor keeps of it; the rest is
+// declared per alias (bridge.md 5.7).
 
 import type { ProviderCapabilities } from '../../capabilities.ts'
 

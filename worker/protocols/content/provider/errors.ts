@@ -17,7 +17,10 @@ export function readError(head: ResponseHead, body: Uint8Array): GatewayError {
   return readExternalError({ status, headers }, body)
 }
 
-/** Finds the provider's error in a body with status 200 or in a chunk of a stream; undefined for an ordinary one (field lesson A16). */
+/**
+ * Finds the provider's error in a body with status 200 or in a chunk of a stream; undefined for an
+ * ordinary one (field-lessons.md A16).
+ */
 export function findError(body: Readonly<Record<string, unknown>>): GatewayError | undefined {
   const error = findErrorObject(body)
   if (error === undefined) return findExternalError(body)

@@ -36,7 +36,10 @@ const ends: Readonly<Record<string, WireEnd>> = {
 
 const unknown: WireEnd = { type: 'reason', reason: 'stop', isKnown: false }
 
-/** Some services send the word of an enumeration without a value until the end (field lesson A10). */
+/**
+ * Some services send the word of an enumeration without a value until the end
+ * (field-lessons.md A10).
+ */
 const NO_REASON = 'FINISH_REASON_UNSPECIFIED'
 
 /** True for a value that says nothing about the end. */

@@ -47,7 +47,10 @@ const NO_FRAME = Buffer.alloc(0)
 const END_MARK = 'data: [DONE]'
 const END_MARK_FRAME_BYTES_MAX = 32
 
-/** Proxies in front of some services add the end mark of another wire, which SDKs of this one cannot read (field lesson A17). */
+/**
+ * Proxies in front of some services add the end mark of another wire, which SDKs of this one cannot
+ * read (field-lessons.md A17).
+ */
 function isEndMark(frame: Buffer): boolean {
   return frame.length <= END_MARK_FRAME_BYTES_MAX && frame.toString('utf8').trim() === END_MARK
 }

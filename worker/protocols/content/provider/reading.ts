@@ -5,7 +5,7 @@ import type { ClientToolName } from '../../shared/tool-names.ts'
 export interface ContentCompatibleReading {
   /** The client's names by wire name, for functions with another name on the wire and functions in namespaces. */
   toolNames: ReadonlyMap<string, ClientToolName>
-  /** Calls of the history that were left out because they have no result (field lesson B8). */
+  /** Calls of the history that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
   /** The response is passed on: what it ends with is the provider's to say. */
   isPassed?: true

@@ -125,7 +125,8 @@ export class ResponseState {
     else if (!end.isKnown) this.#report('unknown_finish_reason', {})
     const reason = end.type === 'failed' ? 'stop' : end.reason
     const last: Omit<FinishEvent, 'type'> = {
-      // The wire has no reason of its own for calls, and agents run tools only for it (field lesson A6).
+      // The wire has no reason of its own for calls, and agents run tools only for it
+      // (field-lessons.md A6).
       reason: reason === 'stop' && this.assembler.toolCallCount > 0 ? 'tool-calls' : reason,
       providerReason: word,
       metadata: {}
@@ -171,7 +172,10 @@ export class ResponseState {
     this.assembler.toolCall(head, args === undefined ? NO_ARGUMENTS : JSON.stringify(args))
   }
 
-  /** The id that the client sees: the provider's own where it has one that is unique and of the form that clients accept (field lesson B4). */
+  /**
+   * The id that the client sees: the provider's own where it has one that is unique and of the form
+   * that clients accept (field-lessons.md B4).
+   */
   #issueId(id: JsonValue | undefined): string {
     const wireId = typeof id === 'string' && id !== '' ? toShortCallId(id) : undefined
     const issued =

@@ -26,13 +26,17 @@ import { writeMedia } from './write-media.ts'
 export interface WrittenContents {
   systemInstruction?: JsonObject
   contents: JsonObject[]
-  /** Calls that were left out because later turns follow without their results (field lesson B8). */
+  /**
+   * Calls that were left out because later turns follow without their results
+   * (field-lessons.md B8).
+   */
   droppedToolCalls: number
 }
 
 /**
- * Writes all messages. Raises `invalid_request` with the path of a tool result without a call (field lesson B9), and
- * `unsupported_semantic` with the path of media that the wire cannot hold.
+ * Writes all messages. Raises `invalid_request` with the path of a tool result without a call
+ * (field-lessons.md B9), and `unsupported_semantic` with the path of media that the wire cannot
+ * hold.
  */
 export function writeContents(
   messages: readonly NormalizedMessage[],
@@ -254,7 +258,10 @@ function writePart(part: ContentPart): JsonObject | undefined {
   }
 }
 
-/** Reasoning goes back only to the provider that signed it; other services' would be shown as text (field lesson C1). */
+/**
+ * Reasoning goes back only to the provider that signed it; other services' would be shown as text
+ * (field-lessons.md C1).
+ */
 function writeThought({ text, state }: { text: string; state?: ProviderState }): JsonObject | undefined {
   const thoughtSignature = readSignature(state)
   if (thoughtSignature === undefined) return undefined

@@ -47,7 +47,10 @@ function writeFormat(output: OutputFormat | undefined, config: JsonObject): void
   }
 }
 
-/** The effort `none` sends no member at all (decisions 3); undefined then, and for a request that sets nothing. */
+/**
+ * The effort `none` sends no member at all (decisions.md 3); undefined then, and for a request that
+ * sets nothing.
+ */
 function writeThinking(reasoning: Reasoning, upstreamModel: string | undefined): JsonObject | undefined {
   const { effort, budgetTokens } = reasoning
   const config: JsonObject = {}
@@ -56,7 +59,7 @@ function writeThinking(reasoning: Reasoning, upstreamModel: string | undefined):
   if (budgetTokens !== undefined) config.thinkingBudget = budgetTokens
   else if (effort !== undefined && effort !== NO_REASONING) {
     const budget = thinksByBudget(upstreamModel) ? budgetOfEffort[effort] : undefined
-    // Other words go to the provider as they are: it decides about them (decisions 37).
+    // Other words go to the provider as they are: it decides about them (decisions.md 37).
     if (budget === undefined) config.thinkingLevel = effort.toUpperCase()
     else config.thinkingBudget = budget
   }

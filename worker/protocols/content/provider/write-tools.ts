@@ -1,5 +1,5 @@
-// Writes the tools and the tool choice on the content wire (content.md 4). Schemas are sent unchanged, in the member for JSON Schema
-// (decisions 2).
+// Writes the tools and the tool choice on the content wire (content.md 4). Schemas are sent
+// unchanged, in the member for JSON Schema (decisions.md 2).
 
 import {
   assertNever,

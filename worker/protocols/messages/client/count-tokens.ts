@@ -79,7 +79,10 @@ export const messagesTokenCountFace: TokenCountClientFace = {
   writeResponse: writeCountTokens
 }
 
-/** The texts of a request that reach the model; images, files and earlier reasoning are not counted (field lessons D5, D8). */
+/**
+ * The texts of a request that reach the model; images, files and earlier reasoning are not counted
+ * (field-lessons.md D5, D8).
+ */
 function listCountedTexts(request: NormalizedRequest): string[] {
   const { functions } = selectCallableTools(request.tools, request.toolChoice ?? { type: 'auto' })
   const texts = [

@@ -1,5 +1,5 @@
-// Tools that the model sees only after a search (`defer_loading`). The client runs the search, and its result refers to the found
-// tools by name (decisions 57).
+// Tools that the model sees only after a search (`defer_loading`). The client runs the search, and
+// its result refers to the found tools by name (decisions.md 57).
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import { readString } from '../../shared/field.ts'

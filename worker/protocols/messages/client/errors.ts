@@ -1,5 +1,5 @@
-// Writes errors in the form of the messages protocol (messages contract, section 8). The SDK chooses its error class by status, and
-// reads `error.type`, `error.message` and `error.details.error_code`.
+// Writes errors in the form of the messages protocol (messages.md 8). The SDK chooses its error
+// class by status, and reads `error.type`, `error.message` and `error.details.error_code`.
 import type { ErrorCode, GatewayError } from '../../../normalized/index.ts'
 import type { WrittenError } from '../../face.ts'
 import { writeErrorHeaders } from '../../shared/error-headers.ts'
@@ -26,7 +26,10 @@ export function writeMessagesError(error: GatewayError, context: { requestId: st
   return { status: mapStatus(error), headers: writeHeaders(error), body: writeMessagesErrorBody(error, context) }
 }
 
-/** Writes the body of an error, which is also the data of the last frame of a failed stream (messages contract, section 7.2). */
+/**
+ * Writes the body of an error, which is also the data of the last frame of a failed stream
+ * (messages.md 7.2).
+ */
 export function writeMessagesErrorBody(error: GatewayError, context: { requestId: string }): MessagesErrorBody {
   const description = { type: mapErrorType(error), message: writeMessage(error) }
   const named = NAMED_CODES.has(error.code)
@@ -58,7 +61,8 @@ function writeMessage({ message, param }: GatewayError): string {
 
 function mapErrorType(error: GatewayError): MessagesErrorType {
   const status = mapStatus(error)
-  // The further statuses of the native upstream (messages contract, section 8): a 408 of the gateway itself is another error.
+  // The further statuses of the native upstream (messages.md 8): a 408 of the gateway itself is
+  // another error.
   if (error.code === 'provider_failure' && status < 500) return 'invalid_request_error'
   switch (status) {
     case 401:

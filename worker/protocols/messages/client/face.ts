@@ -112,7 +112,7 @@ function readSampling(body: MessagesRequest): Sampling {
   })
 }
 
-/** Clients send -1 for a parameter that their caller has not set (decisions 56). */
+/** Clients send -1 for a parameter that their caller has not set (decisions.md 56). */
 function dropUnset(value: number | undefined): number | undefined {
   return value === -1 ? undefined : value
 }

@@ -156,8 +156,8 @@ function readResultContent(content: JsonValue | undefined, place: BlockPlace): C
 }
 
 /**
- * Keeps the thinking and its signature for a provider that needs them back; a provider face must not send the thinking as text
- * (field lesson C1). The members are not validated.
+ * Keeps the thinking and its signature for a provider that needs them back; a provider face must
+ * not send the thinking as text (field-lessons.md C1). The members are not validated.
  */
 function readThinking(block: JsonObject): ReasoningPart {
   const { thinking, signature } = block

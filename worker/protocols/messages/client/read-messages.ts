@@ -43,8 +43,9 @@ const BILLING_HEADER = 'x-anthropic-billing-header:'
 const BILLING_LINES = new RegExp(`^${BILLING_HEADER}.*(?:\\r?\\n|$)`, 'gm')
 
 /**
- * Removes the lines with which a coding agent marks its requests for its own service: they differ in every request, so that no
- * provider could reuse the cached beginning of the prompt (decisions 57).
+ * Removes the lines with which a coding agent marks its requests for its own service: they differ
+ * in every request, so that no provider could reuse the cached beginning of the prompt
+ * (decisions.md 57).
  */
 function dropBillingLines(content: ContentPart[]): ContentPart[] {
   if (!content.some(part => part.type === 'text' && part.text.includes(BILLING_HEADER))) return content

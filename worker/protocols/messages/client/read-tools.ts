@@ -63,7 +63,10 @@ function readParallelToolCalls(choice: JsonObject | undefined): ParallelToolCall
   return isDisabled ? 'refused' : 'requested'
 }
 
-/** Reads hosted tools in the upstream's own shape; undefined for a tool with a type or a name (decisions 64). */
+/**
+ * Reads hosted tools in the upstream's own shape; undefined for a tool with a type or a name
+ * (decisions.md 64).
+ */
 function readUntypedTool(tool: JsonValue, path: string): DeclaredTool[] | undefined {
   if (!isJsonObject(tool) || 'type' in tool || 'name' in tool) return undefined
   return readHostedMembers(tool, path).map(hosted => ({ name: hosted.sentType, tool: hosted }))

@@ -114,8 +114,9 @@ export type MessagesStop = {
   stop_details: MessagesStopDetails | null
 }
 
-// A member that the original service leaves out when it has no value is absent here too, also where the SDK's type has null for it:
-// `citations`, `container`, `diagnostics` and most members of the usage (decisions 40). Null stays where the service sends it.
+// A member that the original service leaves out when it has no value is absent here too, also where
+// the SDK's type has null for it: `citations`, `container`, `diagnostics` and most members of the
+// usage (decisions.md 40). Null stays where the service sends it.
 
 /** Counts that are known only at the end of a response. */
 export type MessagesDeltaUsage = {

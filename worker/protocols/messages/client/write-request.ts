@@ -1,5 +1,5 @@
-// Writes a normalized request as a message body: the other direction of `face.ts`, for the debugging routes (operations contract, section
-// 10.2). Parts that the protocol has no place for are left out.
+// Writes a normalized request as a message body: the other direction of `face.ts`, for the
+// debugging routes (operations.md 10.2). Parts that the protocol has no place for are left out.
 
 import {
   assertNever,

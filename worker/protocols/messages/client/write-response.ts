@@ -30,8 +30,8 @@ import type {
 } from './schema.ts'
 
 /**
- * Writes a whole response. Except for the signature of unsigned reasoning, it equals the message that the SDK accumulates from a
- * stream of the same events (field lesson B3).
+ * Writes a whole response. Except for the signature of unsigned reasoning, it equals the message
+ * that the SDK accumulates from a stream of the same events (field-lessons.md B3).
  */
 export function writeMessagesResponse(response: NormalizedResponse, context: ResponseContext): MessagesResponse {
   const showsReasoning = isReasoningVisible(context.request)
@@ -104,8 +104,9 @@ export function writeToolUse(call: Pick<ToolCallItem, 'id' | 'name' | 'namespace
 }
 
 /**
- * Writes why the response ended. The reason is `tool_use` if and only if the response has tool calls and all of them are complete, also
- * where the provider gave another reason, because agents run tools only for that reason (field lesson A6).
+ * Writes why the response ended. The reason is `tool_use` if and only if the response has tool
+ * calls and all of them are complete, also where the provider gave another reason, because agents
+ * run tools only for that reason (field-lessons.md A6).
  */
 export function writeStop(
   finish: NormalizedResponse['finish'],
@@ -158,7 +159,10 @@ function writeItem(item: OutputItem, view: { showsReasoning: boolean }): Message
   }
 }
 
-/** A call has no member for state, so an empty thinking block before it carries the state (decisions 30). */
+/**
+ * A call has no member for state, so an empty thinking block before it carries the state
+ * (decisions.md 30).
+ */
 function writeCallState({ state }: ToolCallItem): MessagesContentBlock[] {
   const signature = signCarried(state, 'next-call')
   return signature === undefined ? [] : [writeStateBlock(signature)]

@@ -163,7 +163,10 @@ function readInput(block: Payload, { digits }: BlockSurroundings): string {
   return Object.keys(input).length === 0 ? NO_ARGUMENTS : JSON.stringify(digits(block).input)
 }
 
-/** The id that the client sees: the provider's own where it is unique, in the form that clients accept (field lesson B4). */
+/**
+ * The id that the client sees: the provider's own where it is unique, in the form that clients
+ * accept (field-lessons.md B4).
+ */
 function issueId(id: unknown, { issuedIds, createNonce }: BlockSurroundings): string {
   if (id !== undefined && id !== null && typeof id !== 'string') throw malformed('invalid_tool_call')
   const wireId = id === undefined || id === null || id === '' ? undefined : toShortCallId(id)

@@ -184,7 +184,8 @@ class MessagesReader implements ResponseReader {
   #finish(): void {
     const state = this.#state
     if (state.isOver) return
-    // Some servers end a stream without a stop reason (field lesson A11); a stream without both may have been cut off.
+    // Some servers end a stream without a stop reason (field-lessons.md A11); a stream without both
+    // may have been cut off.
     const isComplete = state.hasStopReason || (this.#isDone && state.mayEndWithoutReason)
     if (!isComplete) throw protocolError('incomplete_stream')
     state.finish()

@@ -76,7 +76,10 @@ function writeSampling({ sampling }: NormalizedRequest, body: JsonObject): void 
   if (stops !== undefined && stops.length > 0) body.stop_sequences = stops
 }
 
-/** Words of effort are the client's own: the provider decides on them (decisions 37). A budget goes as what it is. */
+/**
+ * Words of effort are the client's own: the provider decides on them (decisions.md 37). A budget
+ * goes as what it is.
+ */
 function writeOutputConfig(output: OutputFormat | undefined, reasoning: Reasoning = {}): JsonObject | undefined {
   const { effort, budgetTokens = AUTOMATIC_BUDGET } = reasoning
   const config: JsonObject = {}

@@ -175,7 +175,10 @@ export class ResponseState {
     if (pieced !== undefined && this.#options.reading.needsJsonArguments) this.#pieced.push(pieced)
   }
 
-  /** Agents run tools only for the reason of calls, so the calls of the response decide, not the word (field lesson A6). */
+  /**
+   * Agents run tools only for the reason of calls, so the calls of the response decide, not the
+   * word (field-lessons.md A6).
+   */
   #mapFinish(): FinishReason {
     const word = this.#stopReason
     const reason = word !== null && Object.hasOwn(finishReasons, word) ? finishReasons[word] : undefined

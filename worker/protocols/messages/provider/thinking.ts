@@ -1,5 +1,6 @@
-// The thinking of a request whose client gave a budget for it, and the output limit that the budget counts towards. Without a budget nothing
-// is sent: what the model does then is its own default (decisions 3).
+// The thinking of a request whose client gave a budget for it, and the output limit that the budget
+// counts towards. Without a budget nothing is sent: what the model does then is its own default
+// (decisions.md 3).
 
 import type { JsonObject, NormalizedRequest, Reasoning } from '../../../normalized/index.ts'
 import type { WrittenTools } from './write-tools.ts'

@@ -28,13 +28,14 @@ export interface WrittenMessages {
   isContinued: boolean
   /** The conversation ends with results of a turn whose thinking is not part of it. */
   isThoughtMissing: boolean
-  /** Calls that were left out because they have no result (field lesson B8). */
+  /** Calls that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
 }
 
 /**
- * Writes all messages. Raises `invalid_request` with the path of a tool result without a call (field lesson B9), and
- * `unsupported_semantic` with the path of an image or a file that the wire cannot hold.
+ * Writes all messages. Raises `invalid_request` with the path of a tool result without a call
+ * (field-lessons.md B9), and `unsupported_semantic` with the path of an image or a file that the
+ * wire cannot hold.
  */
 export function writeMessages(messages: readonly NormalizedMessage[], names: ToolNameMap): WrittenMessages {
   const writer = new ConversationWriter(names)
@@ -135,7 +136,9 @@ class ConversationWriter {
   #writeBlocks({ role, content, form }: NormalizedMessage, entry?: Entry): Block[] {
     const blocks: Block[] = []
     const isOfUser = role === 'user' || role === 'tool'
-    /** The open text of a message whose texts are one text that was cut anywhere (decisions 60). */
+    /**
+     * The open text of a message whose texts are one text that was cut anywhere (decisions.md 60).
+     */
     let openText: { type: 'text'; text: string } | undefined
     let openThought = ''
     for (const part of content) {
@@ -270,7 +273,10 @@ function trimEnd(content: JsonObject[]): void {
   if (last?.type === 'text') last.text = (last.text as string).trimEnd()
 }
 
-/** Reasoning goes back only with what this kind of provider issued for it: the service refuses unsigned thinking (field lesson C1). */
+/**
+ * Reasoning goes back only with what this kind of provider issued for it: the service refuses
+ * unsigned thinking (field-lessons.md C1).
+ */
 function writeThought({ text, state }: ReasoningPart): JsonObject | undefined {
   const { signature, redacted } = state?.messages_compatible ?? {}
   if (redacted !== undefined && redacted !== '') return { type: 'redacted_thinking', data: redacted }

@@ -1,4 +1,5 @@
-// Writes the tools and the tool choice on the Anthropic Messages wire (messages.md 4). Schemas are sent unchanged (decisions 2).
+// Writes the tools and the tool choice on the Anthropic Messages wire (messages.md 4). Schemas are
+// sent unchanged (decisions.md 2).
 
 import {
   assertNever,

@@ -21,7 +21,8 @@ const v1Payloads: PayloadReader = {
     return true
   },
   readEvent(payload, _name, state) {
-    // A chunk without choices, or with an empty list of them, may still carry the usage (field lesson A1).
+    // A chunk without choices, or with an empty list of them, may still carry the usage
+    // (field-lessons.md A1).
     readPayload(payload, state, 'delta')
   },
   readPlainText: readPlainChoice,

@@ -61,7 +61,10 @@ class V2PayloadReader implements PayloadReader {
     return name === DONE_EVENT
   }
 
-  /** The last event may repeat the text of the earlier ones; any other text is more text (decisions 61). */
+  /**
+   * The last event may repeat the text of the earlier ones; any other text is more text
+   * (decisions.md 61).
+   */
   #findRepetition(payload: Payload): void {
     let text = ''
     let reasoning = ''

@@ -92,7 +92,10 @@ function writeTools(prepared: PreparedRequest): JsonObject {
   return choice === undefined ? { tools } : { tools, tool_config: writeToolChoice(choice) }
 }
 
-/** The time zone that a hosted tool of the client names: the upstream has one for the whole request (decisions 64). */
+/**
+ * The time zone that a hosted tool of the client names: the upstream has one for the whole request
+ * (decisions.md 64).
+ */
 function findTimezone({ tools }: NormalizedRequest): string | undefined {
   for (const tool of tools) if (tool.type === 'hosted' && tool.timezone !== undefined) return tool.timezone
   return undefined

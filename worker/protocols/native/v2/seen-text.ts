@@ -1,4 +1,5 @@
-// The text of a stream so far, kept to recognize its repetition in the last event (decisions 61).
+// The text of a stream so far, kept to recognize its repetition in the last event
+// (decisions.md 61).
 
 import { GrowingText } from '../../../normalized/index.ts'
 

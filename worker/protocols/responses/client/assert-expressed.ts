@@ -21,7 +21,10 @@ import { ADDITIONAL_TOOLS } from './read-input.ts'
 import { responsesParameters } from './schema.ts'
 
 const hasNoEntries = { class: 'accepted_ignored' } as const
-/** Any summary is refused, also an automatic one, where the wire of the provider has no place for the wish (bridge contract, 7.6). */
+/**
+ * Any summary is refused, also an automatic one, where the wire of the provider has no place for
+ * the wish (bridge.md 7.6).
+ */
 const notExpressed = { class: 'accepted_ignored' } as const
 
 const reasoningParameters = {
@@ -44,7 +47,7 @@ const head = { type: supported, id: supported, status: { class: 'accepted_ignore
 
 const itemParameters: Readonly<Record<string, ParameterTable>> = {
   message: { ...head, role: supported, content: supported },
-  // An incomplete call is cut (decisions 51).
+  // An incomplete call is cut (decisions.md 51).
   function_call: {
     ...head,
     status: { ...head.status, harmless: ['completed', 'incomplete'] },

@@ -173,7 +173,10 @@ export class ReasoningBlock {
   }
 }
 
-/** Adds an item of reasoning without text: its encrypted content carries state, since no other item has a member for it (decisions 30). */
+/**
+ * Adds an item of reasoning without text: its encrypted content carries state, since no other item
+ * has a member for it (decisions.md 30).
+ */
 export function addStateItem(list: OutputList, signature: string): void {
   const item: ResponsesReasoning = { id: list.createId('rs'), type: 'reasoning', summary: [] }
   const index = list.add(item)

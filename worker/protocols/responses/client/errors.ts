@@ -16,8 +16,8 @@ export function writeResponsesFailure(error: GatewayError): ResponsesFailure {
 }
 
 /**
- * Replaces an upstream error about an unknown stored conversation with one that names the client's member for it (field lesson F5),
- * and returns every other error unchanged.
+ * Replaces an upstream error about an unknown stored conversation with one that names the client's
+ * member for it (field-lessons.md F5), and returns every other error unchanged.
  */
 export function refineResponsesError(error: GatewayError, request: NormalizedRequest): GatewayError {
   const threadId = findRequestedThread(request)

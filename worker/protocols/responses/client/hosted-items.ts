@@ -1,5 +1,6 @@
-// Writes the output items of hosted tools: searches with their sources, pictures and 3D models. Other hosted tools have no item; the
-// metadata of the response names them (responses.md 5.4, 5.5, 7.5 and 7.6, decisions 65).
+// Writes the output items of hosted tools: searches with their sources, pictures and 3D models.
+// Other hosted tools have no item; the metadata of the response names them (responses.md 5.4, 5.5,
+// 7.5 and 7.6, decisions.md 65).
 
 import {
   assertNever,

@@ -1,4 +1,5 @@
-// The calls of one input and whether a result followed: a cut call without a result must not reach the provider (decisions 51).
+// The calls of one input and whether a result followed: a cut call without a result must not reach
+// the provider (decisions.md 51).
 
 import { flattenToolName, type ToolCallPart, type ToolResultPart } from '../../../normalized/index.ts'
 import { CallList } from '../../shared/call-list.ts'

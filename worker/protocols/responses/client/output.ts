@@ -1,5 +1,5 @@
-// Turns the events of a response into output items. Streamed and whole responses go through the same machine, so their items are
-// the same (field lesson F3).
+// Turns the events of a response into output items. Streamed and whole responses go through the
+// same machine, so their items are the same (field-lessons.md F3).
 
 import {
   assertNever,
@@ -159,8 +159,9 @@ export class OutputMachine {
   }
 
   /**
-   * Ends a failed response. An item whose end was not reached is left out and never reported as done, because agents keep every
-   * item that is done and send its fragment back with the next request (decisions 51).
+   * Ends a failed response. An item whose end was not reached is left out and never reported as
+   * done, because agents keep every item that is done and send its fragment back with the next
+   * request (decisions.md 51).
    */
   fail(): void {
     if (this.#isBlockEnded) this.#closeBlock('completed')

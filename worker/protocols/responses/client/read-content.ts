@@ -24,7 +24,7 @@ export function readContent(content: JsonValue | undefined, path: string): Pick<
 function readPart(part: JsonValue, path: string): ContentPart {
   if (!isJsonObject(part)) throw wrongType(path, 'an object', part)
   switch (part.type) {
-    // Clients return the text of earlier responses as output text (field lesson F6).
+    // Clients return the text of earlier responses as output text (field-lessons.md F6).
     case 'input_text':
     case 'output_text':
     case 'text':

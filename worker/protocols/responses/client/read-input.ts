@@ -120,8 +120,8 @@ class ItemReader {
   }
 
   /**
-   * The messages of all items. A cut call without a result is left out, because the client never ran it; with a result it stays,
-   * with empty arguments (decisions 51).
+   * The messages of all items. A cut call without a result is left out, because the client never
+   * ran it; with a result it stays, with empty arguments (decisions.md 51).
    */
   finish(): NormalizedMessage[] {
     this.#settleReasoning()
@@ -268,7 +268,10 @@ function readSummary(summary: JsonValue | undefined): string {
 /** A longer id is cut in the error. */
 const SHOWN_ID_CHARACTERS_MAX = 128
 
-/** The error for a reference to an item: skipping it would silently remove a turn of the conversation (decisions 53). */
+/**
+ * The error for a reference to an item: skipping it would silently remove a turn of the
+ * conversation (decisions.md 53).
+ */
 function unknownItem(item: JsonObject, path: string): GatewayError {
   const id = readString(item, 'id', path).slice(0, SHOWN_ID_CHARACTERS_MAX)
   return invalidRequest(

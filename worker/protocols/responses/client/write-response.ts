@@ -21,8 +21,9 @@ import type {
 import { writeResponseId } from './stored-conversation.ts'
 
 /**
- * Writes a whole response. It equals the response in the last event of a stream of the same events (field lesson F3), but for the ids of
- * a provider that has ids of its own: a stream shows its first id before the provider has said anything (bridge contract, 8.4 and 8.5).
+ * Writes a whole response. It equals the response in the last event of a stream of the same events
+ * (field-lessons.md F3), but for the ids of a provider that has ids of its own: a stream shows its
+ * first id before the provider has said anything (bridge.md 8.4 and 8.5).
  */
 export function writeResponsesResponse(response: NormalizedResponse, context: ResponseContext): ResponsesResponse {
   const { conversationId, finish, identity, items, metadata, state, usage } = response

@@ -25,7 +25,10 @@ export function readStop(body: JsonObject): string[] | undefined {
   return kept.length === 0 ? undefined : kept
 }
 
-/** Reads the reasoning members: `reasoning.effort` wins over `reasoning_effort`, and the word stays unchanged (decisions 3). */
+/**
+ * Reads the reasoning members: `reasoning.effort` wins over `reasoning_effort`, and the word stays
+ * unchanged (decisions.md 3).
+ */
 export function readReasoning(body: JsonObject): Reasoning | undefined {
   if (body.reasoning === undefined && body.reasoning_effort === undefined) return undefined
   const sent = readOptionalObject(body, 'reasoning') ?? {}
