@@ -1,5 +1,5 @@
-// Checks the admin key of the admin and debugging routes (operations contract, section 4.2). The gateway key is neither needed nor
-// accepted there.
+// Checks the admin key of the admin and debugging routes (operations.md 4.2). The gateway key is
+// neither needed nor accepted there.
 import type { FastifyRequest } from 'fastify'
 import { createApiKeys, findAdminKey } from '../../shared/api-key.ts'
 import type { Settings } from '../../shared/settings.ts'

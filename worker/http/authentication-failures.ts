@@ -1,5 +1,6 @@
-// Reports requests without a valid gateway or admin key: each one to the observers of requests, and at most one log line a second for each
-// address (decision 41). The response is never 429: SDKs repeat one, and behind a proxy all clients have one address.
+// Reports requests without a valid gateway or admin key: each one to the observers of requests, and
+// at most one log line a second for each address (decisions.md 41). The response is never 429: SDKs
+// repeat one, and behind a proxy all clients have one address.
 import type { Logger } from '../../shared/logging.ts'
 import type { AuthenticationFailure } from '../observation/observer.ts'
 import type { Fingerprint } from './fingerprint.ts'

@@ -1,5 +1,5 @@
-// Reads request bodies of any content type as one buffer. One bound applies to the received bytes and to the decompressed bytes
-// (operations contract, section 3.3; decision 23).
+// Reads request bodies of any content type as one buffer. One bound applies to the received bytes
+// and to the decompressed bytes (operations.md 3.3; decisions.md 23).
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import { ByteCollector } from '../../shared/byte-collector.ts'

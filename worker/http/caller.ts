@@ -1,4 +1,4 @@
-// Classifies what sent a request by its headers (operations contract, section 11.5).
+// Classifies what sent a request by its headers (operations.md 11.5).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../observation/observer.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'

@@ -37,7 +37,8 @@ export async function writeInPieces(
 export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
   if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
   return new Promise(resolve => {
-    // `drain` alone never comes after a client disconnect (field lesson H7), or while the client reads nothing.
+    // `drain` alone never comes after a client disconnect (field-lessons.md H7), or while the
+    // client reads nothing.
     const timer = setTimeout(() => response.destroy(), stallTimeoutMs)
     function finish(): void {
       clearTimeout(timer)

@@ -70,7 +70,7 @@ export function createContextOpener(
 /** A longer timer runs out at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
-/** The setting, or the shorter time that a content client allows (content contract, section 1.4). */
+/** The setting, or the shorter time that a content client allows (content.md 1.4). */
 function readDeadline(settingSeconds: number, context: RequestContext): number | undefined {
   const given = context.family === 'content' ? Number(context.incoming.headers['x-server-timeout']) : Number.NaN
   const allowed = given > 0 ? given : Number.POSITIVE_INFINITY

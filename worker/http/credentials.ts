@@ -1,5 +1,5 @@
-// Checks the gateway key of a request, and decides with which credential the upstream is called (operations contract, sections 4.1
-// and 4.4; decision 22).
+// Checks the gateway key of a request, and decides with which credential the upstream is called
+// (operations.md 4.1 and 4.4; decisions.md 22).
 import type { FastifyRequest } from 'fastify'
 import { createApiKeys, findApiKey, readBearer } from '../../shared/api-key.ts'
 import type { Logger } from '../../shared/logging.ts'

@@ -1,5 +1,6 @@
-// Counts the model requests that run, and refuses new ones once the worker drains (operations contract, section 3.8; bridge contract,
-// section 9.3). A drain waits for the count, never for a fixed time (field lesson I3).
+// Counts the model requests that run, and refuses new ones once the worker drains
+// (operations.md 3.8; bridge.md 9.3). A drain waits for the count, never for a fixed time
+// (field-lessons.md I3).
 import { GatewayError } from '../normalized/index.ts'
 import type { RequestContext } from './request-context.ts'
 

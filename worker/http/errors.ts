@@ -1,4 +1,5 @@
-// The one place that turns an error into a response, in the form of the client's protocol (operations contract, section 1.1).
+// The one place that turns an error into a response, in the form of the client's protocol
+// (operations.md 1.1).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createErrorDocument } from '../../shared/documents.ts'
 import { assertNever, GatewayError, toGatewayError } from '../normalized/index.ts'
@@ -35,7 +36,10 @@ export const writeSystemError: WriteError = error => {
   }
 }
 
-/** Writes an error for the machine endpoints: the same two members inside a versioned document (bridge contract, 5.2). */
+/**
+ * Writes an error for the machine endpoints: the same two members inside a versioned document
+ * (bridge.md 5.2).
+ */
 const writeMachineError: WriteError = (error, context) => {
   const written = writeSystemError(error, context)
   const { code, message } = error
@@ -101,9 +105,10 @@ function isMachineEndpoint(path: string): boolean {
 }
 
 /**
- * A connection can only be used again when its request was read to the end. Node skips the rest of a body of known size; the end of
- * one of unknown size, or that waits for `100 Continue`, may never come. After a body that was too large or too slow the connection
- * is always closed (operations contract, section 3.3).
+ * A connection can only be used again when its request was read to the end. Node skips the rest of
+ * a body of known size; the end of one of unknown size, or that waits for `100 Continue`, may never
+ * come. After a body that was too large or too slow the connection is always closed
+ * (operations.md 3.3).
  */
 function mustCloseConnection(error: GatewayError, request: FastifyRequest): boolean {
   if (error.code === 'request_entity_too_large' || error.code === 'request_timeout') return true

@@ -44,8 +44,9 @@ const KEEP_ALIVE_INTERVAL_MS = 15_000
 const CUT_PAUSE_MS = 100
 
 /**
- * Starts a streamed response with status 200 and takes the reply over (completions contract, section 6.4). Call it when the first
- * event is there: after it, errors can only be frames. After a client disconnect the writer is closed from the start.
+ * Starts a streamed response with status 200 and takes the reply over (completions.md 6.4). Call it
+ * when the first event is there: after it, errors can only be frames. After a client disconnect the
+ * writer is closed from the start.
  */
 export function startEventStream(reply: FastifyReply, options: EventStreamOptions = {}): EventStreamWriter {
   const { context } = reply.request

@@ -5,7 +5,7 @@ import type { Protocol } from '../observation/observer.ts'
 /** The protocol whose form a response takes; `system` is everything that is no client protocol. */
 export type Family = 'completions' | 'messages' | 'content' | 'system'
 
-/** The protocol of a family in the words of logs, metrics and records (operations contract, section 7.4). */
+/** The protocol of a family in the words of logs, metrics and records (operations.md 7.4). */
 export const PROTOCOL_OF_FAMILY: Readonly<Record<Family, Protocol>> = {
   completions: 'openai',
   messages: 'anthropic',
@@ -17,8 +17,9 @@ export const PROTOCOL_OF_FAMILY: Readonly<Record<Family, Protocol>> = {
 export type QueryValues = Readonly<Record<string, string | string[] | undefined>>
 
 /**
- * Family of the shared `/models` routes, from what the SDKs say about themselves (bridge contract, section 6.3). The messages
- * headers win over the content headers, because that SDK is also used through proxies that add Google headers.
+ * Family of the shared `/models` routes, from what the SDKs say about themselves (bridge.md 6.3).
+ * The messages headers win over the content headers, because that SDK is also used through proxies
+ * that add Google headers.
  */
 export function detectModelsFamily(headers: IncomingHttpHeaders, query: QueryValues): Family {
   const userAgent = headers['user-agent']?.toLowerCase() ?? ''
@@ -38,8 +39,8 @@ export function detectModelsFamily(headers: IncomingHttpHeaders, query: QueryVal
 }
 
 /**
- * Family whose error form is used for a path that no route serves (operations contract, section 1.1). The path is repaired and
- * without its query.
+ * Family whose error form is used for a path that no route serves (operations.md 1.1). The path is
+ * repaired and without its query.
  */
 export function familyOfPath(path: string, headers: IncomingHttpHeaders, query: QueryValues): Family {
   const segments = path.split('/').filter(segment => segment !== '')

@@ -1,5 +1,5 @@
-// One-way fingerprints of keys and addresses: equal values can be counted together, and none can be recovered (operations contract,
-// section 3.1).
+// One-way fingerprints of keys and addresses: equal values can be counted together, and none can be
+// recovered (operations.md 3.1).
 import { createHmac, createSecretKey } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { readBearer } from '../../shared/api-key.ts'

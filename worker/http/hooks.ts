@@ -49,9 +49,9 @@ export function collectMethods(app: FastifyInstance): MethodTable {
 }
 
 /**
- * Lets requests of the client protocols wait while there is no room for their traffic records (operations contract, section 8.3). The wait
- * ends with room, a client disconnect, the deadline of the request or the start of a drain. System routes never wait: a probe that hangs
- * would end the gateway.
+ * Lets requests of the client protocols wait while there is no room for their traffic records
+ * (operations.md 8.3). The wait ends with room, a client disconnect, the deadline of the request or
+ * the start of a drain. System routes never wait: a probe that hangs would end the gateway.
  */
 export function waitForRecordRoom(app: FastifyInstance, { recordRoom, drainGate, log }: HttpRuntime): void {
   if (recordRoom === undefined) return

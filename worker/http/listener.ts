@@ -1,4 +1,5 @@
-// The sockets of a worker: accepts connections, and closes them in the order that a drain needs (field lesson I5; decision 44).
+// The sockets of a worker: accepts connections, and closes them in the order that a drain needs
+// (field-lessons.md I5; decisions.md 44).
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'

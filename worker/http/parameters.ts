@@ -1,4 +1,5 @@
-// Typed values of a query or a path. All wrong values of a request are named at once (operations contract, section 1.1).
+// Typed values of a query or a path. All wrong values of a request are named at once
+// (operations.md 1.1).
 import { type ErrorPlace, GatewayError } from '../normalized/index.ts'
 import type { QueryValues } from './families.ts'
 

@@ -1,5 +1,6 @@
-// Repairs request paths before routing: SDKs add a prefix to base URLs that already have one, and proxies add another in front of both.
-// The repaired path is routed without a redirect, which would lose the body (operations contract, section 3.2).
+// Repairs request paths before routing: SDKs add a prefix to base URLs that already have one, and
+// proxies add another in front of both. The repaired path is routed without a redirect, which would
+// lose the body (operations.md 3.2).
 
 /** Paths with these roots may end with one slash; system routes may not. */
 const FAMILY_ROOTS = new Set([

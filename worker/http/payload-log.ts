@@ -1,5 +1,5 @@
-// The lines with what a client sent and what it got, in DEBUG (operations contract, section 12). Loaded only then: they cost more than the
-// request itself. In PROD the log leaves the payloads out.
+// The lines with what a client sent and what it got, in DEBUG (operations.md 12). Loaded only then:
+// they cost more than the request itself. In PROD the log leaves the payloads out.
 import type { Logger } from '../../shared/logging.ts'
 import { createRedactor } from '../../shared/redaction.ts'
 import type { Settings } from '../../shared/settings.ts'

@@ -1,5 +1,5 @@
-// Marks a connection inside this process that carries a replayed request, so that its record names the record that it came from. No client
-// can set the mark (operations contract, section 9.5).
+// Marks a connection inside this process that carries a replayed request, so that its record names
+// the record that it came from. No client can set the mark (operations.md 9.5).
 import type { Socket } from 'node:net'
 
 const SOURCE = Symbol('replayed record')

@@ -110,7 +110,7 @@ export class RequestContext extends ObservedRequest {
   readonly #onConnectionClosed: () => void
   readonly #isQueued: boolean
   #failure: GatewayError | undefined
-  /** The error type of the upstream failure that was reported last (operations contract, section 7.3). */
+  /** The error type of the upstream failure that was reported last (operations.md 7.3). */
   #upstreamErrorType: string | undefined
   #deadline: NodeJS.Timeout | undefined
   #traceId: string | undefined
@@ -130,8 +130,9 @@ export class RequestContext extends ObservedRequest {
     this.apiMode = options.apiMode
     this.route = options.route
     this.#onConnectionClosed = () => this.#close()
-    // The response closes when it was sent, and when the connection breaks before that. One listener, added before anything is
-    // dispatched, covers a client disconnect before, during and after the first byte (field lessons H1 to H3).
+    // The response closes when it was sent, and when the connection breaks before that. One
+    // listener, added before anything is dispatched, covers a client disconnect before, during and
+    // after the first byte (field-lessons.md H1 to H3).
     outgoing.on('close', this.#onConnectionClosed)
     // A pipelined response has no connection yet and would not emit the event.
     this.#isQueued = outgoing.socket === null
@@ -226,7 +227,7 @@ export class RequestContext extends ObservedRequest {
     this.#deadline = setTimeout(() => this.abort(new GatewayError('provider_timeout')), timeoutMs)
   }
 
-  /** The client asks for a stream: its duration has no bound (field lesson H5). */
+  /** The client asks for a stream: its duration has no bound (field-lessons.md H5). */
   expectStream(): void {
     clearTimeout(this.#deadline)
   }

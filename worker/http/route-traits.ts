@@ -87,7 +87,7 @@ export function systemTraits(template: string, access: RouteTraits['access'] = '
   }
 }
 
-/** The family of a request, and how logs and metrics name what it asks for (operations contract, section 7.4). */
+/** The family of a request, and how logs and metrics name what it asks for (operations.md 7.4). */
 export interface RouteDescription {
   family: Family
   protocol: Protocol

@@ -1,4 +1,5 @@
-// What the admin API shows of the model requests that run in this worker: read from their contexts when it is asked (field lesson L17).
+// What the admin API shows of the model requests that run in this worker: read from their contexts
+// when it is asked (field-lessons.md L17).
 import { keepOldest, type RunningRequest, type RunningRequests } from '../../shared/running-request.ts'
 import type { DrainGate } from './drain-gate.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,5 +1,5 @@
-// The stages before a handler. Their order in the application is that of the operations contract, section 1; the first stage that sends a
-// response ends the request.
+// The stages before a handler. Their order in the application is that of the operations.md 1; the
+// first stage that sends a response ends the request.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../normalized/index.ts'
 import { assertAnnouncedLength, isBodyMethod, isSizeKnown } from './body.ts'

@@ -1,4 +1,4 @@
-// The trace that a request belongs to, read from the client's headers (operations contract, sections 3.1 and 11.6).
+// The trace that a request belongs to, read from the client's headers (operations.md 3.1 and 11.6).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RemoteParent, TraceContext } from '../observation/observer.ts'
 
