@@ -1,4 +1,4 @@
-// Upstream authorization that a client brings in its bearer token (operations contract, section 4.4).
+// Upstream authorization that a client brings in its bearer token (operations.md 4.4).
 import { Secret } from '../../shared/secret.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { UpstreamAuthorization } from './types.ts'

@@ -36,8 +36,9 @@ export interface ExecutorsOptions
 }
 
 /**
- * Creates a pool for each profile whose kind is registered; routes to the aliases of the others are blocked (bridge contract, sections
- * 7.3 and 9.1). Raises what a kind raises for a file of the settings that cannot be read.
+ * Creates a pool for each profile whose kind is registered; routes to the aliases of the others are
+ * blocked (bridge.md 7.3 and 9.1). Raises what a kind raises for a file of the settings that cannot
+ * be read.
  */
 export function createExecutors(options: ExecutorsOptions): Executors {
   const {

@@ -4,8 +4,9 @@ import { GatewayError } from '../normalized/index.ts'
 import type { Executor, ExecutorPool } from './types.ts'
 
 /**
- * A pool of one executor. `acquire` raises `invalid_upstream_authorization` for an authorization that a client brought: it is meant
- * for the native upstream, and no other provider must see it (bridge contract, section 8.2).
+ * A pool of one executor. `acquire` raises `invalid_upstream_authorization` for an authorization
+ * that a client brought: it is meant for the native upstream, and no other provider must see it
+ * (bridge.md 8.2).
  */
 export function createSingleExecutorPool(executor: Executor): ExecutorPool {
   let isClosed = false

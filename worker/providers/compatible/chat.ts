@@ -1,4 +1,4 @@
-// The provider kind `chat_compatible`: the wire of chat completions (bridge contract, sections 4.4 and 8.1).
+// The provider kind `chat_compatible`: the wire of chat completions (bridge.md 4.4 and 8.1).
 
 import type { ProviderKindRegistration } from '../provider-kind.ts'
 import { type CompatibleKindOptions, createCompatibleKind } from './kind.ts'

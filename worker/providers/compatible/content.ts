@@ -1,4 +1,4 @@
-// The provider kind `content_compatible`: the wire of the Google GenAI API (bridge contract, sections 4.4 and 8.1).
+// The provider kind `content_compatible`: the wire of the Google GenAI API (bridge.md 4.4 and 8.1).
 
 import type { ContentCompatibleOptions } from '../../protocols/content/provider/options.ts'
 import type { ProviderKindRegistration } from '../provider-kind.ts'

@@ -1,5 +1,6 @@
-// A provider kind whose calls are a face and a header with the profile's credential: one executor per profile, one attempt per call,
-// and nothing of the client in its headers but what belongs to the wire of a passed call (bridge contract, sections 8.2, 8.3 and 8.6).
+// A provider kind whose calls are a face and a header with the profile's credential: one executor
+// per profile, one attempt per call, and nothing of the client in its headers but what belongs to
+// the wire of a passed call (bridge.md 8.2, 8.3 and 8.6).
 
 import type { ProviderProfile } from '../../../shared/profile.ts'
 import type { Secret } from '../../../shared/secret.ts'

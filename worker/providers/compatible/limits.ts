@@ -1,4 +1,4 @@
-// The bounds of calls to an external provider (bridge contract, section 8.3). No setting changes them.
+// The bounds of calls to an external provider (bridge.md 8.3). No setting changes them.
 
 export interface CompatibleLimits {
   /** For each of: connecting, each gap while the request is written, the head, each gap of a response, the wait for a connection. */

@@ -1,4 +1,4 @@
-// The provider kind `messages_compatible`: the wire of Anthropic Messages (bridge contract, sections 4.4 and 8.2).
+// The provider kind `messages_compatible`: the wire of Anthropic Messages (bridge.md 4.4 and 8.2).
 
 import type { MessagesCompatibleOptions } from '../../protocols/messages/provider/options.ts'
 import type { ProviderKindRegistration } from '../provider-kind.ts'

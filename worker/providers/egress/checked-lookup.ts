@@ -1,5 +1,6 @@
-// Decides where the connections of a profile may lead. A host is resolved and checked for every new connection, and the connection
-// goes to a checked address, so that a later change of the name's addresses cannot redirect it (bridge contract, section 8.6).
+// Decides where the connections of a profile may lead. A host is resolved and checked for every new
+// connection, and the connection goes to a checked address, so that a later change of the name's
+// addresses cannot redirect it (bridge.md 8.6).
 
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'

@@ -1,5 +1,6 @@
-// The attempts of one call: which credential each attempt has, and whether another attempt follows a failure. A refused credential is
-// renewed once; retries are counted separately from that renewal (upstream contract, sections 1.6 and 2.3).
+// The attempts of one call: which credential each attempt has, and whether another attempt follows
+// a failure. A refused credential is renewed once; retries are counted separately from that renewal
+// (upstream.md 1.6 and 2.3).
 
 import type { Logger } from '../../../shared/logging.ts'
 import { toGatewayError } from '../../normalized/index.ts'
@@ -93,8 +94,9 @@ export class Attempts {
   }
 
   /**
-   * Whether a refusal was about a held credential that can be replaced: once for each number. A refused credential is discarded in any
-   * case, so that the next call does not begin with it (decision 47).
+   * Whether a refusal was about a held credential that can be replaced: once for each number. A
+   * refused credential is discarded in any case, so that the next call does not begin with it
+   * (decisions.md 47).
    */
   #canRenew({ status }: CallFailure): boolean {
     const credential = this.#credential

@@ -37,7 +37,7 @@ export class CallFailure extends Error {
     this.isRetryable = facts.isRetryable ?? true
   }
 
-  /** The word for the failure in logs and records (operations contract, section 7.3). */
+  /** The word for the failure in logs and records (operations.md 7.3). */
   get errorType(): string {
     if (this.outcome !== undefined) return this.outcome
     // A failure in the content of a response has the status that its error states, which a client may not get.

@@ -127,7 +127,9 @@ export function openStopFilter(stops: readonly string[]): StopSequenceFilter | u
 /** Enough of a body to see what was sent, and little enough to keep a debug log small. */
 const LOGGED_BYTES_MAX = 64 * 1024
 
-/** Logs what is sent to a provider, in DEBUG. In PROD the line has no payload (operations contract, section 12). */
+/**
+ * Logs what is sent to a provider, in DEBUG. In PROD the line has no payload (operations.md 12).
+ */
 export function logPayload(
   { log, logsPayloads }: Pick<ChatDependencies, 'log' | 'logsPayloads'>,
   event: 'upstream_chat_completion_request' | 'upstream_embeddings_request',

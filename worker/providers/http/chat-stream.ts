@@ -252,7 +252,7 @@ class StreamSession implements ExchangeReceiver {
       this.#dependencies.client.readError
     )
     const body = parseJson(bytes)
-    // Front servers send the provider's error with status 200 (field lesson A16).
+    // Front servers send the provider's error with status 200 (field-lessons.md A16).
     const error = isJsonObject(body) ? face.findError(body) : undefined
     throw error === undefined
       ? protocolFailure('unexpected_content_type', { isRetryable: true })

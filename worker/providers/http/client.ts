@@ -1,5 +1,5 @@
-// Calls to a provider with one credential: a free connection, the request's headers, the exchange, and the attempts around them
-// (upstream contract, section 1.4).
+// Calls to a provider with one credential: a free connection, the request's headers, the exchange,
+// and the attempts around them (upstream.md 1.4).
 
 import { type Bytes, joinBytes, releaseMemory } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'

@@ -1,4 +1,5 @@
-// The connections to one origin of a provider, with TLS, proxy and bounds as configured (upstream contract, section 1.3).
+// The connections to one origin of a provider, with TLS, proxy and bounds as configured
+// (upstream.md 1.3).
 
 import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
@@ -42,7 +43,10 @@ export interface OriginOptions {
      * head except that of a chat.
      */
     callMs: number
-    /** The head of a chat's response: a large model may think for minutes before it (decision 66). */
+    /**
+     * The head of a chat's response: a large model may think for minutes before it
+     * (decisions.md 66).
+     */
     chatHeadMs: number
     /** Each gap between received bytes of a stream; 0 sets no limit. */
     streamIdleMs: number

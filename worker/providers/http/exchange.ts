@@ -1,5 +1,6 @@
-// One request and its response over the lowest layer of the HTTP client. It bounds every phase, handles the abort, and gives the
-// connection back on every path (field lessons H1 to H5); the receiver interprets the bytes.
+// One request and its response over the lowest layer of the HTTP client. It bounds every phase,
+// handles the abort, and gives the connection back on every path (field-lessons.md H1 to H5); the
+// receiver interprets the bytes.
 
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'

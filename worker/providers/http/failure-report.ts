@@ -1,4 +1,4 @@
-// Reports a failed call: to its request, and with one line in the log (decision 59).
+// Reports a failed call: to its request, and with one line in the log (decisions.md 59).
 
 import type { Logger } from '../../../shared/logging.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
@@ -48,7 +48,7 @@ export function reportCancelledCall(
   )
 }
 
-/** The ids of a call's request in log lines (operations contract, section 12). */
+/** The ids of a call's request in log lines (operations.md 12). */
 export function logIds({ requestId, readLogIds }: Pick<CallContext, 'requestId' | 'readLogIds'>): object {
   return readLogIds?.() ?? { request_id: requestId }
 }
@@ -56,7 +56,7 @@ export function logIds({ requestId, readLogIds }: Pick<CallContext, 'requestId' 
 /** Some causes are sentences: those stand in the line as its `cause` only. */
 const ID = /^[a-z][a-z_]*$/
 
-/** The stable id of a failure of the transport or of an unusable response (bridge contract, section 8.7). */
+/** The stable id of a failure of the transport or of an unusable response (bridge.md 8.7). */
 function findReasonId({ outcome, error }: CallFailure): string | undefined {
   if (error.code === 'destination_mismatch') return error.code
   switch (outcome) {

@@ -1,5 +1,6 @@
-// Gives a client that refused several calls the first call of a response alone (decisions 38). A wire may lack the option, and a
-// provider may not follow it, so the cut is made behind every reader, where the stop strings are applied too.
+// Gives a client that refused several calls the first call of a response alone (decisions.md 38). A
+// wire may lack the option, and a provider may not follow it, so the cut is made behind every
+// reader, where the stop strings are applied too.
 
 import { dropLaterCalls } from '../../normalized/index.ts'
 import type { ResponseSink } from '../types.ts'

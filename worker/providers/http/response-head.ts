@@ -10,7 +10,7 @@ import type { BufferedResponse } from './whole-response.ts'
 /** Reads the error of an unsuccessful response: `readError` of the provider's face. */
 export type ReadError = (head: ResponseHead, body: Uint8Array) => GatewayError
 
-/** Reads a redirect as `destination_mismatch`: it is never followed (bridge contract, section 8.6). */
+/** Reads a redirect as `destination_mismatch`: it is never followed (bridge.md 8.6). */
 export function refuseRedirects(readError: ReadError): ReadError {
   return (head, body) =>
     head.status >= 300 && head.status < 400
@@ -18,7 +18,10 @@ export function refuseRedirects(readError: ReadError): ReadError {
       : readError(head, body)
 }
 
-/** Returns a response with status 200 as it is. Raises `CallFailure` for every other status (upstream contract, section 9). */
+/**
+ * Returns a response with status 200 as it is. Raises `CallFailure` for every other status
+ * (upstream.md 9).
+ */
 export function requireSuccess(response: BufferedResponse, readError: ReadError): BufferedResponse {
   const { status, headers, bytes } = response
   if (status === 200) return response

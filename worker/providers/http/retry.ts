@@ -1,4 +1,5 @@
-// When a failed call is attempted again, and after how long (upstream contract, section 1.6). Off unless the settings ask for it.
+// When a failed call is attempted again, and after how long (upstream.md 1.6). Off unless the
+// settings ask for it.
 
 import type { CallFailure } from './call-failure.ts'
 

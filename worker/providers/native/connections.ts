@@ -1,4 +1,5 @@
-// The connections to the native upstream: one set for the API and two for tokens, as the settings say (upstream contract, 1.3).
+// The connections to the native upstream: one set for the API and two for tokens, as the settings
+// say (upstream.md 1.3).
 
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../../../shared/settings.ts'

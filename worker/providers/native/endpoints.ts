@@ -1,5 +1,5 @@
-// The URLs of the native upstream's calls: both API bases and the token endpoints, derived once from the two configured URLs
-// (upstream contract, section 1.1).
+// The URLs of the native upstream's calls: both API bases and the token endpoints, derived once
+// from the two configured URLs (upstream.md 1.1).
 
 /** An origin and a path on it, as the HTTP client takes them. */
 export interface Endpoint {

@@ -1,5 +1,6 @@
-// The native upstream for every credential: the executor of the server's credential, which always exists, and one for each credential
-// that clients bring, kept while in use and for a while after (operations contract, section 4.4; field lesson N6).
+// The native upstream for every credential: the executor of the server's credential, which always
+// exists, and one for each credential that clients bring, kept while in use and for a while after
+// (operations.md 4.4; field-lessons.md N6).
 
 import { createHash } from 'node:crypto'
 import { assertNever } from '../../normalized/assert.ts'

@@ -1,4 +1,5 @@
-// The upstream's file store: upload of clients' attachments, download of generated files (upstream contract, section 8).
+// The upstream's file store: upload of clients' attachments, download of generated files
+// (upstream.md 8).
 
 import type { NativeOptions } from '../../protocols/native/options.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'

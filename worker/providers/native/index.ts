@@ -66,7 +66,7 @@ function createPool(
   const guard = createGuard(profile, origin, options)
   const open = () => openNativeConnections({ settings, baseUrl, guard, onConnectionChange })
   if (origin === 'file') {
-    // No client brings a credential for a profile of a file (bridge contract, section 7.2).
+    // No client brings a credential for a profile of a file (bridge.md 7.2).
     return createSingleExecutorPool(
       createNativeExecutor({
         shared,
@@ -137,7 +137,8 @@ function createShared(
     ...dependencies,
     userAgent,
     faceOptions: readNativeOptions(settings, baseUrl),
-    // The settings may name an upstream behind anything; a profile of a file names its one destination (bridge contract, section 8.6).
+    // The settings may name an upstream behind anything; a profile of a file names its one
+    // destination (bridge.md 8.6).
     readError: origin === 'file' ? refuseRedirects(readError) : readError,
     download: createGuardedDownload({ ...downloadDependencies, userAgent }),
     uploads: createUploadCache<MediaKind>({ entriesMax: UPLOADS_REMEMBERED_MAX, now }),
@@ -147,7 +148,10 @@ function createShared(
   }
 }
 
-/** A profile of a file has its own authorization key, or none; the settings only give the scope (bridge contract, section 7.2). */
+/**
+ * A profile of a file has its own authorization key, or none; the settings only give the scope
+ * (bridge.md 7.2).
+ */
 function readProfileCredential({ credential, settings }: ExecutorDependencies): NativeCredential {
   if (credential === undefined) return { type: 'fixed', accessToken: null }
   return { type: 'oauth', credentials: credential, scope: settings.upstream.scope }

@@ -1,5 +1,5 @@
-// Repeats a chat without the option for parallel calls when an upstream refuses the option, and no longer sends it from then on
-// (decisions 50).
+// Repeats a chat without the option for parallel calls when an upstream refuses the option, and no
+// longer sends it from then on (decisions.md 50).
 
 import type { Logger } from '../../../shared/logging.ts'
 import { PARALLEL_TOOL_CALLS_MEMBER } from '../../protocols/native/constants.ts'

@@ -1,4 +1,5 @@
-// The two calls that fetch an access token: OAuth client credentials, and a user with a password (upstream contract, 2.1, 2.2).
+// The two calls that fetch an access token: OAuth client credentials, and a user with a password
+// (upstream.md 2.1, 2.2).
 
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../../../shared/secret.ts'

@@ -1,4 +1,4 @@
-// The response of a token endpoint as a token with its expiry (upstream contract, sections 2.1 and 2.2).
+// The response of a token endpoint as a token with its expiry (upstream.md 2.1 and 2.2).
 
 import { Secret } from '../../../shared/secret.ts'
 
@@ -21,7 +21,9 @@ export function readTokenResponse(body: unknown): FetchedToken | undefined {
   return { value: new Secret(token), expiresAtMs: readExpiry(members.get(isShort ? 'exp' : 'expires_at')) }
 }
 
-/** Up to here a time is in seconds: in milliseconds it would lie in April 1970 (decision 36). */
+/**
+ * Up to here a time is in seconds: in milliseconds it would lie in April 1970 (decisions.md 36).
+ */
 const SECONDS_MAX = 10 ** 10
 
 function readExpiry(value: unknown): number | undefined {

@@ -1,5 +1,6 @@
-// The access token of one account: fetched once for all calls that wait, replaced in the background before it expires, and dropped
-// when the upstream refuses it (upstream contract, section 2.3; decision 10; field lesson N5).
+// The access token of one account: fetched once for all calls that wait, replaced in the background
+// before it expires, and dropped when the upstream refuses it (upstream.md 2.3; decisions.md 10;
+// field-lessons.md N5).
 
 import type { Secret } from '../../../shared/secret.ts'
 import { raceAbort } from '../http/abort.ts'

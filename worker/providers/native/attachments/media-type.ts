@@ -8,7 +8,7 @@ export interface AttachmentType {
   mediaType: string
 }
 
-/** Media types for files that have nothing usable but their extension (completions contract, section 4.4). */
+/** Media types for files that have nothing usable but their extension (completions.md 4.4). */
 const MEDIA_TYPE_BY_EXTENSION: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
   txt: 'text/plain',
   doc: 'application/msword',

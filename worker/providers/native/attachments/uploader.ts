@@ -1,5 +1,6 @@
-// Brings a request's attachments to the upstream before its body goes out: bytes are decoded, URLs fetched, both checked against
-// the limits and uploaded (completions contract, section 4.4). An attachment is never silently missing.
+// Brings a request's attachments to the upstream before its body goes out: bytes are decoded, URLs
+// fetched, both checked against the limits and uploaded (completions.md 4.4). An attachment is
+// never silently missing.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { GatewayError } from '../../../normalized/index.ts'
