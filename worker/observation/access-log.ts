@@ -1,5 +1,5 @@
-// Writes one line per finished request (operations contract, section 12). The line is built only from named facts, so that it cannot
-// contain a header, a query or content.
+// Writes one line per finished request (operations.md 12). The line is built only from named facts,
+// so that it cannot contain a header, a query or content.
 import { escapeJsonLine } from '../../shared/log-line.ts'
 import type { WritePlainLine } from '../../shared/logging.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'

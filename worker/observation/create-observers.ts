@@ -93,7 +93,7 @@ function isTraced({ observabilityEnabled, observabilityBackend, observabilitySam
   return observabilityEnabled && observabilityBackend === 'otlp' && observabilitySampleRate > 0
 }
 
-/** Undefined when it cannot start: the gateway serves without it (operations contract, section 11.1). */
+/** Undefined when it cannot start: the gateway serves without it (operations.md 11.1). */
 async function loadTracing(dependencies: ObserverDependencies): Promise<RequestObserver | undefined> {
   try {
     const { createTracing } = await import('./tracing/create-tracing.ts')

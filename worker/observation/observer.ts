@@ -8,10 +8,10 @@ import type { CallDescription, DescriptionOptions } from '../translation/call-de
 
 export type { CallDescription, DescriptionOptions } from '../translation/call-description.ts'
 
-/** Client protocol of a route in the words of metrics and records (operations contract, section 7.4). */
+/** Client protocol of a route in the words of metrics and records (operations.md 7.4). */
 export type Protocol = 'openai' | 'anthropic' | 'gemini' | 'litellm' | 'system'
 
-/** How a request ended (operations contract, sections 3.6 and 7.4). */
+/** How a request ended (operations.md 3.6 and 7.4). */
 export type Lifecycle =
   | 'request_completed'
   | 'streaming_completed'
@@ -19,7 +19,7 @@ export type Lifecycle =
   | 'request_aborted'
   | 'streaming_aborted'
 
-/** The ids of a request in its log lines (operations contract, sections 11.6 and 12). */
+/** The ids of a request in its log lines (operations.md 11.6 and 12). */
 export interface LogIds {
   readonly request_id: string
   readonly trace_id: string
@@ -30,7 +30,7 @@ export interface LogIds {
   readonly otel_span_id?: string
 }
 
-/** The W3C trace context of a request's own span (operations contract, section 11.6). */
+/** The W3C trace context of a request's own span (operations.md 11.6). */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string
@@ -54,7 +54,10 @@ export interface RemoteParent {
 
 export type CallerCategory = 'ui' | 'sdk' | 'agent' | 'browser' | 'http_client' | 'unknown'
 
-/** What sent a request (operations contract, section 11.5), as it stands in `annotations.caller` of records and spans: without nulls. */
+/**
+ * What sent a request (operations.md 11.5), as it stands in `annotations.caller` of records and
+ * spans: without nulls.
+ */
 export interface Caller {
   readonly name: string
   readonly category: CallerCategory
@@ -87,7 +90,9 @@ export interface RequestView {
   /** The path as the client sent it, without its query; '' where the head could not be read. */
   readonly path: string
   readonly protocol: Protocol
-  /** Fingerprint of the key that the caller presented (operations contract, section 3.1). Computed at each read. */
+  /**
+   * Fingerprint of the key that the caller presented (operations.md 3.1). Computed at each read.
+   */
   readonly apiKeyHash: string | undefined
   /**
    * Fingerprint of the address of the connection's peer. Computed at each read. Read it in `opened`: a connection that is closed has no
@@ -126,12 +131,15 @@ export interface PlannedFacts {
   readonly model: string
   /** As the client wrote it; absent where it named none. */
   readonly requestedModel?: string | undefined
-  /** As the provider names it: for records and spans only (decisions 15). Absent where an assistant or a thread implies it. */
+  /**
+   * As the provider names it: for records and spans only (decisions.md 15). Absent where an
+   * assistant or a thread implies it.
+   */
   readonly upstreamModel?: string | undefined
   readonly providerKind: string
   readonly profileId: string
   readonly isStream: boolean
-  /** Of an alias of a profile file: the configuration that decided (bridge contract, section 7.7). */
+  /** Of an alias of a profile file: the configuration that decided (bridge.md 7.7). */
   readonly evidence?: RouteEvidence
   /** Of an alias of an external provider: what the request was admitted for. */
   readonly admission?: AdmissionEvidence
@@ -162,8 +170,8 @@ export interface ClosedFacts {
   /** False when the connection was closed before the last byte of the response: the client disconnected. */
   readonly isComplete: boolean
   /**
-   * For an upstream failure one of the words of the operations contract, section 7.3; `stream_cancelled` or `request_cancelled`
-   * (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
+   * For an upstream failure one of the words of the operations.md 7.3; `stream_cancelled` or
+   * `request_cancelled` (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
    */
   readonly errorType: string | undefined
   /** Absent for a success. */
@@ -205,7 +213,10 @@ export interface RequestObserver {
   bodyReceived?(request: RequestView, body: Uint8Array): void
   /** The response is whole and has this body, which is never changed. Streams have `events`. */
   bodySent?(request: RequestView, body: string | Uint8Array): void
-  /** The request has no valid gateway key and gets 401 (decision 41), or no valid admin key and gets 403. */
+  /**
+   * The request has no valid gateway key and gets 401 (decisions.md 41), or no valid admin key and
+   * gets 403.
+   */
   authenticationFailed?(request: RequestView, reason: AuthenticationFailure): void
   /**
    * The body of a chat, an embeddings request or a token count was read and translated; `planned` follows. The description may hold more

@@ -1,5 +1,5 @@
-// What records and spans say about a request besides their own fields: how it ended, and which configuration led it where (operations
-// contract, section 8.1; bridge contract, section 7.7).
+// What records and spans say about a request besides their own fields: how it ended, and which
+// configuration led it where (operations.md 8.1; bridge.md 7.7).
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
 import type { ClosedFacts, Lifecycle, RequestView } from './observer.ts'
 

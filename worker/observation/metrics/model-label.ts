@@ -1,5 +1,5 @@
-// The label of a model: clients choose the name in a request, so only names of the catalog and the profiles are counted by their name
-// (operations contract, section 7.4; field lesson K5).
+// The label of a model: clients choose the name in a request, so only names of the catalog and the
+// profiles are counted by their name (operations.md 7.4; field-lessons.md K5).
 import type { CatalogSnapshot } from '../../../shared/catalog.ts'
 import { createModelBound, OTHER_MODEL } from '../../../shared/metrics/limits.ts'
 import type { ProfileSet } from '../../../shared/profile.ts'

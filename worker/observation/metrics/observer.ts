@@ -1,5 +1,5 @@
-// Counts the requests of a worker (operations contract, sections 7.2 to 7.5). Labels are the route's template, fixed words and names that
-// the gateway knows: nothing that a client can choose freely.
+// Counts the requests of a worker (operations.md 7.2 to 7.5). Labels are the route's template,
+// fixed words and names that the gateway knows: nothing that a client can choose freely.
 import type { MetricRegistry } from '../../../shared/metrics/registry.ts'
 import type { UpstreamCallReport } from '../../providers/types.ts'
 import type { ClosedFacts, PlannedFacts, RequestObserver, RequestView } from '../observer.ts'

@@ -1,5 +1,5 @@
-// The series about a worker process: event loop, memory, garbage collection, thread pool, connections, tokens (operations contract,
-// section 7.5). Loaded only when metrics are on.
+// The series about a worker process: event loop, memory, garbage collection, thread pool,
+// connections, tokens (operations.md 7.5). Loaded only when metrics are on.
 
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks'
 import type { MetricRegistry } from '../../../shared/metrics/registry.ts'

@@ -1,5 +1,6 @@
-// The last step before any attribute is exported: without the main switch no content passes, everything is redacted, and
-// every value is bounded and of a type that spans have (operations contract, section 11.3).
+// The last step before any attribute is exported: without the main switch no content passes,
+// everything is redacted, and every value is bounded and of a type that spans have
+// (operations.md 11.3).
 import type { Redactor } from '../../../shared/redaction.ts'
 import type { Captured } from '../../translation/call-description.ts'
 import { captureValue } from '../../translation/capture.ts'

@@ -1,4 +1,4 @@
-// The attributes of spans, as plain values for the filter (operations contract, sections 11.3 and 11.6).
+// The attributes of spans, as plain values for the filter (operations.md 11.3 and 11.6).
 import {
   ATTR_ERROR_TYPE,
   ATTR_HTTP_REQUEST_METHOD,
@@ -47,7 +47,7 @@ export interface EndedRequest {
   readonly record: CallRecord
 }
 
-/** Whether the status of the span is `ERROR` (operations contract, section 11.3). */
+/** Whether the status of the span is `ERROR` (operations.md 11.3). */
 export function isFailed({ closed }: Pick<EndedRequest, 'closed'>): boolean {
   return closed.status >= 400 || closed.errorType !== undefined || closed.failure !== undefined
 }

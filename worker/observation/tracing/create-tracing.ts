@@ -1,5 +1,6 @@
-// Assembles tracing: queue, exporter, SDK, and the observer that turns a request into spans (operations contract, section 11). Loaded
-// only when tracing is on; everything of OpenTelemetry is imported from here.
+// Assembles tracing: queue, exporter, SDK, and the observer that turns a request into spans
+// (operations.md 11). Loaded only when tracing is on; everything of OpenTelemetry is imported from
+// here.
 import type { Logger } from '../../../shared/logging.ts'
 import type { ProfileCredentials, ProfileSet } from '../../../shared/profile.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'

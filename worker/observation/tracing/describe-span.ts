@@ -1,5 +1,5 @@
-// Puts the span of a request together from what was recorded of it: name, attributes, events and status (operations contract, sections
-// 11.2 to 11.4). Pure.
+// Puts the span of a request together from what was recorded of it: name, attributes, events and
+// status (operations.md 11.2 to 11.4). Pure.
 import { type AttributeFilter, createAttributeFilter, type SpanAttributes } from './attribute-filter.ts'
 import {
   callAttributes,

@@ -1,5 +1,5 @@
-// The OTLP exporter that the settings describe (operations contract, sections 11.1 and 11.6). Settings come by message, so nothing is
-// left for the exporters to read in the environment.
+// The OTLP exporter that the settings describe (operations.md 11.1 and 11.6). Settings come by
+// message, so nothing is left for the exporters to read in the environment.
 
 import type { ChannelCredentials } from '@grpc/grpc-js'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'

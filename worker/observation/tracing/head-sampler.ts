@@ -1,4 +1,4 @@
-// Decides at a request's head whether its spans are exported (operations contract, sections 11.1 and 11.6).
+// Decides at a request's head whether its spans are exported (operations.md 11.1 and 11.6).
 import type { RemoteParent } from '../observer.ts'
 
 export type HeadSampler = (traceId: string, parent: RemoteParent | undefined) => boolean

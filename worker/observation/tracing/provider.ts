@@ -1,5 +1,6 @@
-// Starts the OpenTelemetry SDK with nothing but traces: no instrumentation, no detectors, no metrics, no logs (operations contract,
-// sections 11.1 and 11.6). It registers itself for the whole process, so a process has one provider at a time.
+// Starts the OpenTelemetry SDK with nothing but traces: no instrumentation, no detectors, no
+// metrics, no logs (operations.md 11.1 and 11.6). It registers itself for the whole process, so a
+// process has one provider at a time.
 import { randomUUID } from 'node:crypto'
 import { context, type Tracer, trace } from '@opentelemetry/api'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'

@@ -1,4 +1,4 @@
-// How the span of a request is named (operations contract, section 11.2).
+// How the span of a request is named (operations.md 11.2).
 
 export interface LlmRoute {
   readonly spanName: string

@@ -1,5 +1,6 @@
-// The bounded queue between the requests and the collector (operations contract, sections 11.1 and 7.5; field lesson K9). The batches
-// are those of OpenTelemetry's processor; counted here is what it holds, so that it never holds more than the settings allow.
+// The bounded queue between the requests and the collector (operations.md 11.1 and 7.5;
+// field-lessons.md K9). The batches are those of OpenTelemetry's processor; counted here is what it
+// holds, so that it never holds more than the settings allow.
 
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace'
 import { withDeadline } from '../../../shared/deadline.ts'

@@ -1,5 +1,6 @@
-// Hands the spans of an ended request to the SDK: one of the request, kind SERVER, and one of its call to the provider, kind CLIENT
-// (operations contract, sections 11.2 and 11.6). A span begins and ends here, in one step, so that none can stay open.
+// Hands the spans of an ended request to the SDK: one of the request, kind SERVER, and one of its
+// call to the provider, kind CLIENT (operations.md 11.2 and 11.6). A span begins and ends here, in
+// one step, so that none can stay open.
 import {
   type Attributes,
   type Context,

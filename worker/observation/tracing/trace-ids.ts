@@ -1,5 +1,6 @@
-// The OpenTelemetry ids of a request (operations contract, section 11.6; ops/adr/2026-11-23-trace-ids-and-sampling.md). They are made
-// of the request id, so that each leads to the others, and so that no random bytes are drawn for a request.
+// The OpenTelemetry ids of a request (operations.md 11.6;
+// ops/adr/2026-11-23-trace-ids-and-sampling.md). They are made of the request id, so that each
+// leads to the others, and so that no random bytes are drawn for a request.
 import type { IdGenerator } from '@opentelemetry/sdk-trace'
 import type { RemoteParent } from '../observer.ts'
 

@@ -1,4 +1,5 @@
-// Records a request from its head to its end, and writes its spans soon after it is over (operations contract, section 11.2).
+// Records a request from its head to its end, and writes its spans soon after it is over
+// (operations.md 11.2).
 import type { ProfileSet } from '../../../shared/profile.ts'
 import { createGatherer } from '../../performance/gather.ts'
 import type { RequestObserver, RequestView } from '../observer.ts'

@@ -1,5 +1,6 @@
-// What is kept of a request's content where the operator asked for it: headers, bodies, and the message that a stream adds up to
-// (operations contract, section 8.2). Bodies are copied when they pass and redacted after the request has ended.
+// What is kept of a request's content where the operator asked for it: headers, bodies, and the
+// message that a stream adds up to (operations.md 8.2). Bodies are copied when they pass and
+// redacted after the request has ended.
 import type { IncomingHttpHeaders } from 'node:http'
 import { asBuffer } from '../../../shared/bytes.ts'
 import type { NormalizedEvent } from '../../normalized/index.ts'

@@ -1,4 +1,4 @@
-// Hands the record of every request that ended to the outbox (operations contract, section 8).
+// Hands the record of every request that ended to the outbox (operations.md 8).
 import type { Outbox } from '../../traffic/outbox.ts'
 import type { RequestObserver, RequestView } from '../observer.ts'
 import type { ContentCapture, RequestContent } from './content.ts'

@@ -1,5 +1,5 @@
-// Describes a request that ended as the traffic record that is sent to the writer (operations contract, section 8.1). What is equal in many
-// records is written as JSON once.
+// Describes a request that ended as the traffic record that is sent to the writer
+// (operations.md 8.1). What is equal in many records is written as JSON once.
 import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { rememberCombinations } from '../../performance/remember-texts.ts'
@@ -132,9 +132,9 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       otel_trace_id: traceContext?.traceId,
       otel_span_id: traceContext?.spanId,
       first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
-      // How much of a stream its client got (field lesson D9).
+      // How much of a stream its client got (field-lessons.md D9).
       bytes_sent: closed.lifecycle === 'streaming_aborted' ? closed.bytesSent : undefined,
-      // A count that is not the provider's (field lesson D6).
+      // A count that is not the provider's (field-lessons.md D6).
       token_count: closed.facts.isTokenEstimate === true ? 'estimate' : undefined,
       ...seen.metadata
     }

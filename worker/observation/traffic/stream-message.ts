@@ -1,5 +1,5 @@
-// The message that a stream adds up to, in place of its events, with the count and the times of its events (operations contract, section
-// 8.2; field lesson L16). It is bounded, however long the stream is.
+// The message that a stream adds up to, in place of its events, with the count and the times of its
+// events (operations.md 8.2; field-lessons.md L16). It is bounded, however long the stream is.
 import { flattenToolName, type NormalizedEvent } from '../../normalized/index.ts'
 import { BoundedText } from '../bounded-text.ts'
 
