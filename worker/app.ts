@@ -79,7 +79,10 @@ export interface WorkerAppParts {
   observers?: readonly RequestObserver[]
 }
 
-/** Assembles a worker that is ready to listen; it listens only after all its parts exist (bridge contract, section 9.1). */
+/**
+ * Assembles a worker that is ready to listen; it listens only after all its parts exist
+ * (bridge.md 9.1).
+ */
 export async function createWorkerApp(
   options: WorkerAppOptions,
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }

@@ -1,5 +1,5 @@
-// The audit of every action of the admin key: a line in the runtime log, and a row in the relational store where there is one (operations
-// contract, section 9.7).
+// The audit of every action of the admin key: a line in the runtime log, and a row in the
+// relational store where there is one (operations.md 9.7).
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonValue } from '../../shared/json.ts'
 import type { Logger } from '../../shared/logging.ts'

@@ -1,4 +1,4 @@
-// Reads the JSON body of an admin request, which may be absent (operations contract, sections 9.5 and 9.6).
+// Reads the JSON body of an admin request, which may be absent (operations.md 9.5 and 9.6).
 import { GatewayError, isJsonObject, type JsonObject } from '../normalized/index.ts'
 
 /** Undefined for an empty body. Raises `invalid_json` for anything but a JSON object. */

@@ -1,4 +1,4 @@
-// Records as CSV: a header and one row each, without content (operations contract, section 9.3).
+// Records as CSV: a header and one row each, without content (operations.md 9.3).
 import type { TrafficSummary } from '../../shared/traffic/query.ts'
 import { showSummary } from './show.ts'
 

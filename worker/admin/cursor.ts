@@ -1,5 +1,5 @@
-// The cursor of a list: a decimal offset, or an opaque one that names the last record of a page and stays right while new records arrive
-// (operations contract, section 9.1).
+// The cursor of a list: a decimal offset, or an opaque one that names the last record of a page and
+// stays right while new records arrive (operations.md 9.1).
 import type { PageStart } from '../../shared/traffic/query.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { readTimestamp } from './timestamps.ts'

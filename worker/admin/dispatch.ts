@@ -1,5 +1,5 @@
-// Sends a request through the whole stack of this worker, over a connection in memory: the stages, the routes and the observers treat it
-// like any other (operations contract, section 9.5).
+// Sends a request through the whole stack of this worker, over a connection in memory: the stages,
+// the routes and the observers treat it like any other (operations.md 9.5).
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import { http } from '../../shared/node-http.ts'

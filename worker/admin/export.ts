@@ -1,5 +1,5 @@
-// Exports of stored records: page by page, each read when the client has taken the one before it, so that memory does not grow with the
-// export (operations contract, section 9.3; field lesson L8).
+// Exports of stored records: page by page, each read when the client has taken the one before it,
+// so that memory does not grow with the export (operations.md 9.3; field-lessons.md L8).
 import type { FastifyReply } from 'fastify'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { whenDrained } from '../http/client-writes.ts'

@@ -1,4 +1,4 @@
-// The id of a traffic record in a path (operations contract, section 9.3).
+// The id of a traffic record in a path (operations.md 9.3).
 import { GatewayError } from '../normalized/index.ts'
 
 const UUID = /^(?:urn:uuid:)?(\{?)([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\}?)$/i

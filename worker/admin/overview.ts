@@ -1,4 +1,5 @@
-// What a dashboard shows besides records: sums over hours, and how the sinks are (operations contract, sections 8.3 and 9).
+// What a dashboard shows besides records: sums over hours, and how the sinks are (operations.md 8.3
+// and 9).
 import type { Settings } from '../../shared/settings.ts'
 import type { SinkHealth } from '../../shared/traffic/messages.ts'
 import type { StoreStatus, SumsRow } from '../../shared/traffic/query.ts'

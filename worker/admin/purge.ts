@@ -1,4 +1,4 @@
-// Deletes old records on demand, or counts what would be deleted (operations contract, section 9.4).
+// Deletes old records on demand, or counts what would be deleted (operations.md 9.4).
 import { planCutoffs } from '../../shared/traffic/retention.ts'
 import type { CancelSignal } from '../performance/cancel-source.ts'
 import type { PurgeQuery } from './queries.ts'

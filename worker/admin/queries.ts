@@ -1,5 +1,5 @@
-// Reads the query strings of the admin API (operations contract, sections 9.1, 9.3 and 9.4). Wrong types are named together with 422,
-// then a wrong cursor or timestamp is refused with 400.
+// Reads the query strings of the admin API (operations.md 9.1, 9.3 and 9.4). Wrong types are named
+// together with 422, then a wrong cursor or timestamp is refused with 400.
 import type { Settings } from '../../shared/settings.ts'
 import { type PageStart, SUM_KEYS, type SumKeyName, type TrafficFilter } from '../../shared/traffic/query.ts'
 import type { QueryValues } from '../http/families.ts'

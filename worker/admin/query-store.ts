@@ -1,5 +1,5 @@
-// The stored records as the admin API asks for them: questions to the writer, with its failures as errors of the API (operations contract,
-// section 9).
+// The stored records as the admin API asks for them: questions to the writer, with its failures as
+// errors of the API (operations.md 9).
 import type { Settings } from '../../shared/settings.ts'
 import type { Answer, Question, QuestionName } from '../../shared/traffic/messages.ts'
 import { planSinks } from '../../shared/traffic/sinks.ts'

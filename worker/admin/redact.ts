@@ -1,4 +1,4 @@
-// Reads what a redaction empties, and writes its answer (operations contract, section 9.6).
+// Reads what a redaction empties, and writes its answer (operations.md 9.6).
 import type { RedactResult } from '../../shared/traffic/messages.ts'
 import { PAYLOAD_FIELDS, type PayloadField } from '../../shared/traffic/query.ts'
 import { GatewayError, isJsonObject } from '../normalized/index.ts'

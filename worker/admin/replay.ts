@@ -1,5 +1,6 @@
-// Sends a recorded request again: what may be sent, with which mark, and what is shown of the response (operations contract, section 9.5;
-// field lesson L18). The request itself goes through `dispatch.ts`.
+// Sends a recorded request again: what may be sent, with which mark, and what is shown of the
+// response (operations.md 9.5; field-lessons.md L18). The request itself goes through
+// `dispatch.ts`.
 import { createRedactor, REDACTED, type Redactor } from '../../shared/redaction.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'

@@ -1,4 +1,5 @@
-// The model requests that run in all workers: from memory alone, so the store has no part in it (field lesson L17).
+// The model requests that run in all workers: from memory alone, so the store has no part in it
+// (field-lessons.md L17).
 import { writeRecordTime } from '../../shared/traffic/record.ts'
 import type { HostRunningRequests } from '../control/control-channel.ts'
 import { showTime } from './timestamps.ts'

@@ -1,4 +1,4 @@
-// Stored records as the admin API shows them (operations contract, section 9.2).
+// Stored records as the admin API shows them (operations.md 9.2).
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { showTime } from './timestamps.ts'
 

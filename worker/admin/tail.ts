@@ -1,5 +1,5 @@
-// The newest records as server-sent events: first the page of the JSON form, oldest record first, then every record as it is written
-// (operations contract, section 9.3; decision 26).
+// The newest records as server-sent events: first the page of the JSON form, oldest record first,
+// then every record as it is written (operations.md 9.3; decisions.md 26).
 import type { FastifyReply } from 'fastify'
 import type { TrafficSummary } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'

@@ -1,4 +1,5 @@
-// Times in the queries of the admin API, in the form of records (operations contract, section 9.1), and times of records in its answers.
+// Times in the queries of the admin API, in the form of records (operations.md 9.1), and times of
+// records in its answers.
 
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,18}))?)?(?:([Zz])|([+ -])(\d{2}):?(\d{2}))?)?$/

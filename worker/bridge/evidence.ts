@@ -1,5 +1,6 @@
-// The evidence of a decision, for logs and records: which configuration led a request where, and what it was admitted for (bridge
-// contract, 7.7). It holds no content, no destination and no name of a credential.
+// The evidence of a decision, for logs and records: which configuration led a request where, and
+// what it was admitted for (bridge.md 7.7). It holds no content, no destination and no name of a
+// credential.
 
 import type { ModelAlias, ProviderProfile } from '../../shared/profile.ts'
 import { isExternalKind } from '../../shared/profile-routes.ts'

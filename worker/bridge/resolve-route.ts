@@ -1,5 +1,5 @@
-// Decides profile and model of a request. The decision is made before any provider I/O and never changes afterwards (specification 1.1,
-// rules 1 and 2).
+// Decides profile and model of a request. The decision is made before any provider I/O and never
+// changes afterwards (specification.md 1.1, rules 1 and 2).
 
 import { createSlotKey } from '../../shared/model-slots.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'

@@ -12,7 +12,7 @@ export type RouteSettings = Pick<Settings, 'passModel' | 'embeddings'> & {
 }
 
 /**
- * The routes of all aliases, refused ones included, and of the profile with a dynamic inventory (bridge contract, 7.2).
+ * The routes of all aliases, refused ones included, and of the profile with a dynamic inventory (bridge.md 7.2).
  * @param configRevision for the evidence of the aliases' requests.
  */
 export function createRouteTable(set: ProfileSet, settings: RouteSettings, configRevision: string): RouteTable {

@@ -1,5 +1,6 @@
-// Gives the members about stored conversations the meaning that they have for the provider of the request. A provider without stored
-// conversations ignores `conversation` and the operator's default for `store` (decisions 64 and 67).
+// Gives the members about stored conversations the meaning that they have for the provider of the
+// request. A provider without stored conversations ignores `conversation` and the operator's
+// default for `store` (decisions.md 64 and 67).
 
 import type { NormalizedRequest, ProviderAcceptance } from '../normalized/index.ts'
 

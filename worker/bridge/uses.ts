@@ -1,5 +1,6 @@
-// What a request may use of a route: for each use the rows of the support matrix that must keep it, the features that an alias must declare
-// for it, and the client's field that asks for it (bridge contract, 7.3 and 7.4).
+// What a request may use of a route: for each use the rows of the support matrix that must keep it,
+// the features that an alias must declare for it, and the client's field that asks for it
+// (bridge.md 7.3 and 7.4).
 
 import { BASE_FEATURES } from '../../shared/profile.ts'
 import type { SemanticName } from '../../shared/support-vocabulary.ts'

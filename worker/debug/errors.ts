@@ -1,4 +1,4 @@
-// The errors of the debugging routes (operations contract, sections 1.1 and 10.1).
+// The errors of the debugging routes (operations.md 1.1 and 10.1).
 
 import { GatewayError } from '../normalized/index.ts'
 

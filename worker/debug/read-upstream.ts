@@ -15,7 +15,10 @@ import { findProviderFace } from '../protocols/registry.ts'
 import { documentTraits } from './normalized/protocols.ts'
 import { type DebugEnvironment, findKind, type RouteSelection } from './selected-route.ts'
 
-/** The id of the request in place of a real one, from which clients' ids are made (operations contract, section 10.2). */
+/**
+ * The id of the request in place of a real one, from which clients' ids are made
+ * (operations.md 10.2).
+ */
 const PLACEHOLDER_ID = 'normalized'
 
 /** The smallest request for a model. */

@@ -1,5 +1,5 @@
-// The translations between clients' formats, the normalized form and providers' bodies (operations contract, section 10). Pure: no call to
-// a provider, no upload, no state.
+// The translations between clients' formats, the normalized form and providers' bodies
+// (operations.md 10). Pure: no call to a provider, no upload, no state.
 
 import { assertNever, isJsonObject, type JsonObject, type JsonValue, withoutRawJson } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
@@ -131,7 +131,7 @@ function translateRequest(
   if (to === 'normalized') return { payload: normalized, intermediate: {}, loss: ignored }
   if (isClientFormat(to)) {
     const payload = writeClientRequest(to, request)
-    // This pair has no form in between (operations contract, section 10.1).
+    // This pair has no form in between (operations.md 10.1).
     const intermediate: JsonObject = from === 'anthropic' && to === 'openai' ? {} : { normalized }
     const loss = [...ignored, ...findLosses(normalized, to, payload, context)]
     return { payload, intermediate, loss }

@@ -1,5 +1,6 @@
-// Generates the OpenAPI document from the routes that are mounted: each route finds its description by method and path, and a
-// description without a route is left out (operations contract, section 2.6; decision 29).
+// Generates the OpenAPI document from the routes that are mounted: each route finds its description
+// by method and path, and a description without a route is left out (operations.md 2.6;
+// decisions.md 29).
 
 import { headers, referToErrors, writeErrorResponses, writeHeaders } from './error-responses.ts'
 import type { KeyCarrier, MountedRoute } from './mounted-routes.ts'
@@ -138,7 +139,7 @@ function writeSuccess(
   }
 }
 
-/** The carriers of the gateway key (operations contract, section 4.1). */
+/** The carriers of the gateway key (operations.md 4.1). */
 const KEY_SCHEMES: Readonly<Record<KeyCarrier, JsonSchema>> = {
   bearer: { type: 'http', scheme: 'bearer' },
   headerKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },

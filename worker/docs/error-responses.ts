@@ -1,4 +1,5 @@
-// The error responses of every family, as components: their bodies, and the headers of each status (operations contract, section 1.1).
+// The error responses of every family, as components: their bodies, and the headers of each status
+// (operations.md 1.1).
 import { type JsonSchema, schemaReference } from './schema.ts'
 
 /** The form of an error body. `by-client`: the client's headers select one of three. */

@@ -3,7 +3,7 @@ import type { ContentOperation } from '../protocols/content/client/path.ts'
 import type { ErrorForm } from './error-responses.ts'
 import type { JsonSchema } from './schema.ts'
 
-/** The tags in the order in which they are shown (operations contract, section 2.6). */
+/** The tags in the order in which they are shown (operations.md 2.6). */
 export const TAGS = [
   'OpenAI / Chat Completions',
   'OpenAI / Responses',

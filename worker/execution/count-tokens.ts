@@ -10,8 +10,9 @@ import type { ExecutionRuntime } from './execution-runtime.ts'
 import { makeRequest } from './make-request.ts'
 
 /**
- * Makes the provider's call, without a text none, and resolves with the response for the client. Rejects with the errors of `execute` and
- * the provider's error: the count of a provider that can count is never replaced by an estimate (decisions 17).
+ * Makes the provider's call, without a text none, and resolves with the response for the client.
+ * Rejects with the errors of `execute` and the provider's error: the count of a provider that can
+ * count is never replaced by an estimate (decisions.md 17).
  */
 export async function countTokens(
   runtime: ExecutionRuntime,

@@ -71,8 +71,9 @@ export function notePlan(
 }
 
 /**
- * Refuses a model that no alias declares and that the fresh inventory of the provider does not have (bridge contract, 7.2). The check is
- * here because the threads of the translation do not know the catalog.
+ * Refuses a model that no alias declares and that the fresh inventory of the provider does not have
+ * (bridge.md 7.2). The check is here because the threads of the translation do not know the
+ * catalog.
  */
 function assertListed(control: Pick<ControlChannel, 'catalogSnapshot'>, { publicModel }: ExecutionPlan): void {
   const snapshot = control.catalogSnapshot()

@@ -1,5 +1,6 @@
-// Takes a host-wide slot for the model, as the last check before the provider is called. No response header has been sent by then, so a
-// model at its concurrency limit is reported with status 429 and never within a stream (operations.md 3.7, field lesson N8).
+// Takes a host-wide slot for the model, as the last check before the provider is called. No
+// response header has been sent by then, so a model at its concurrency limit is reported with
+// status 429 and never within a stream (operations.md 3.7, field-lessons.md N8).
 
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'

@@ -1,5 +1,5 @@
-// The facts of the readiness document: what the supervisor has told this worker, and what the worker's own parts are able to do (bridge
-// contract, section 5.3).
+// The facts of the readiness document: what the supervisor has told this worker, and what the
+// worker's own parts are able to do (bridge.md 5.3).
 import type { ReadinessFacts } from '../../shared/documents.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { hasRoute, requiresNewerSchema } from '../../shared/profile-routes.ts'

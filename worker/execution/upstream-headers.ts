@@ -1,5 +1,6 @@
-// Chooses which of a client's headers are forwarded to the upstream (operations contract, section 6; completions contract, 9.3).
-// Headers that are not chosen here never reach the upstream, because its request is built from this list alone.
+// Chooses which of a client's headers are forwarded to the upstream (operations.md 6;
+// completions.md 9.3). Headers that are not chosen here never reach the upstream, because its
+// request is built from this list alone.
 import type { IncomingHttpHeaders } from 'node:http'
 import { isHeaderValue } from '../../shared/header-value.ts'
 import type { TraceContext } from '../observation/observer.ts'
@@ -199,7 +200,7 @@ function isNameForwarded(name: string): boolean {
   return isForwardedName
 }
 
-/** The names that the client's `connection` header declares hop-by-hop (field lesson H9). */
+/** The names that the client's `connection` header declares hop-by-hop (field-lessons.md H9). */
 function readConnectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined
   return new Set(connection.split(',').map(name => name.trim().toLowerCase()))

@@ -311,7 +311,7 @@ export interface GatewayErrorOptions {
   reason?: string | undefined
   /** Methods that the path has, for `method_not_allowed`. */
   allow?: string | undefined
-  /** Every wrong place, for the system form (operations contract, section 1.1). */
+  /** Every wrong place, for the system form (operations.md 1.1). */
   errors?: readonly ErrorPlace[] | undefined
   /** The internal cause. For the log only: it never reaches a client. */
   cause?: unknown
@@ -367,7 +367,7 @@ export function toGatewayError(thrown: unknown): GatewayError {
 }
 
 /**
- * The error for a part of a request that its bridge route cannot keep (bridge contract, 7.1).
+ * The error for a part of a request that its bridge route cannot keep (bridge.md 7.1).
  * @param param the client's field; '' or undefined where it has none.
  * @param reasonId for the log only.
  */

@@ -102,7 +102,7 @@ export class EventAssembler {
     this.#events.push({ type: 'start', ...head })
   }
 
-  /** Visible text. An empty piece opens nothing (field lessons A7, C2). */
+  /** Visible text. An empty piece opens nothing (field-lessons.md A7, C2). */
   text(piece: string): void {
     if (piece === '' || this.#terminated) return
     this.#openBlock('text')

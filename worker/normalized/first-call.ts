@@ -1,4 +1,5 @@
-// Cuts a response after its first tool call, for a client that refused several calls (decisions 38).
+// Cuts a response after its first tool call, for a client that refused several calls
+// (decisions.md 38).
 
 import type { NormalizedEvent } from './event.ts'
 

@@ -11,8 +11,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Deepest nesting of a client's JSON that is accepted (decision 42): codecs and `JSON.stringify` recurse, and a body of a few megabytes
- * can nest deeper than the stack allows.
+ * Deepest nesting of a client's JSON that is accepted (decisions.md 42): codecs and
+ * `JSON.stringify` recurse, and a body of a few megabytes can nest deeper than the stack allows.
  */
 export const JSON_DEPTH_MAX = 1000
 

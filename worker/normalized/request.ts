@@ -51,8 +51,9 @@ export interface Reasoning {
 }
 
 /**
- * The client's own word on several calls in one response; absent when it said nothing, which allows them as its own service does
- * (decisions 50). A client that refused them gets the first call of a response only (decisions 38).
+ * The client's own word on several calls in one response; absent when it said nothing, which allows
+ * them as its own service does (decisions.md 50). A client that refused them gets the first call of
+ * a response only (decisions.md 38).
  */
 export type ParallelToolCalls = 'requested' | 'refused'
 

@@ -1,10 +1,12 @@
-// Ids of tool calls that carry what the next turn needs: the upstream's state id, and the function's name where the next turn may
-// come without its history. The gateway stores no conversation, so a result that comes back, to any worker or replica, is placed by
-// its id (decisions 34 and 39).
+// Ids of tool calls that carry what the next turn needs: the upstream's state id, and the
+// function's name where the next turn may come without its history. The gateway stores no
+// conversation, so a result that comes back, to any worker or replica, is placed by its id
+// (decisions.md 34 and 39).
 //
-// Form: `call_gw_` + base64url of: packing, call number, length of the key, key, name, two check bytes. A uuid is packed into its 16
-// bytes, so that an id without a name has 36 characters; services that a client may move its conversation to accept 40. An id with a
-// name of 64 characters stays within the 128 that `^[a-zA-Z0-9_-]{1,128}$` allows.
+// Form: `call_gw_` + base64url of: packing, call number, length of the key, key, name, two check
+// bytes. A uuid is packed into its 16 bytes, so that an id without a name has 36 characters;
+// services that a client may move its conversation to accept 40. An id with a name of 64 characters
+// stays within the 128 that `^[a-zA-Z0-9_-]{1,128}$` allows.
 
 const PREFIX = 'call_gw_'
 /** The prefix, also behind a prefix that a family puts in front of its ids. */

@@ -1,4 +1,5 @@
-// The machine documents of the universal bridge, for supervisors that plan routes (bridge contract, sections 5.4 to 5.7).
+// The machine documents of the universal bridge, for supervisors that plan routes (bridge.md 5.4 to
+// 5.7).
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {

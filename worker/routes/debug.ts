@@ -1,5 +1,6 @@
-// The debugging routes: translations between formats, and the explanation of a request (operations contract, section 10). They call no
-// provider and change nothing. Loaded only where `GATEWAY_DEBUG_TRANSLATE_ENABLED` is on.
+// The debugging routes: translations between formats, and the explanation of a request
+// (operations.md 10). They call no provider and change nothing. Loaded only where
+// `GATEWAY_DEBUG_TRANSLATE_ENABLED` is on.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createAudit } from '../admin/audit.ts'

@@ -17,8 +17,8 @@ const TITLE = 'LLM Gateway'
 const EXAMPLE_MODELS = { chat: 'GigaChat-2-Max', embeddings: 'Embeddings' }
 
 /**
- * Pages load only files of this gateway, run no inline script and send nothing to other hosts. The referrer stays: callers are
- * classified by it (operations contract, section 11.5).
+ * Pages load only files of this gateway, run no inline script and send nothing to other hosts. The
+ * referrer stays: callers are classified by it (operations.md 11.5).
  */
 const PAGE_HEADERS = [
   'content-security-policy',

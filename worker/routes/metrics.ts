@@ -1,4 +1,4 @@
-// The metrics of the whole gateway in the text form that a scraper reads (operations contract, section 7.1).
+// The metrics of the whole gateway in the text form that a scraper reads (operations.md 7.1).
 import type { FastifyInstance } from 'fastify'
 import { chooseMetricsFormat, METRICS_CONTENT_TYPES } from '../../shared/metrics/format.ts'
 import { SettingsError } from '../../shared/settings.ts'

@@ -1,4 +1,4 @@
-// The routes for liveness, readiness and the root (operations contract, section 2.1).
+// The routes for liveness, readiness and the root (operations.md 2.1).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createReadinessDocument } from '../../shared/documents.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
@@ -10,7 +10,9 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => void
 /** The parts of a worker that the system routes report. */
 export type SystemFacts = Pick<WorkerRuntime, 'readReadiness' | 'settings'>
 
-/** Paths besides the root that clients ask for to see whether a server is there (decision 58). */
+/**
+ * Paths besides the root that clients ask for to see whether a server is there (decisions.md 58).
+ */
 const ROOT_ALIASES = ['/v1', '/v2', '/api/hello']
 
 /** Mounts `/` and its aliases, `/health`, `/ping`, `/ready` and the Kubernetes names `/livez` and `/readyz`. */
@@ -22,7 +24,10 @@ export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): 
     app.route({ method: methods, url: path, config: { traits: systemTraits(path) }, handler })
   }
 
-  /** Liveness depends on no other part of the gateway, so that a slow part cannot get the process killed (field lesson I7). */
+  /**
+   * Liveness depends on no other part of the gateway, so that a slow part cannot get the process
+   * killed (field-lessons.md I7).
+   */
   function sendLiveness(_request: FastifyRequest, reply: FastifyReply): void {
     sendWhole(reply, { status: 200, body: '' })
   }

@@ -1,5 +1,6 @@
-// The records of a worker on their way to the writer: a bounded queue, batches by count, bytes and time, and resending of what was not
-// acknowledged (operations contract, section 8.3; field lesson J1). It does no I/O.
+// The records of a worker on their way to the writer: a bounded queue, batches by count, bytes and
+// time, and resending of what was not acknowledged (operations.md 8.3; field-lessons.md J1). It
+// does no I/O.
 import { BatchBuilder, countRecordCharacters, type OutgoingRecord } from '../../shared/traffic/batch.ts'
 
 /** Why a record was not stored, for the metric. */

@@ -1,5 +1,5 @@
-// Writes a captured body for a traffic record: redacted, bounded, as JSON text (operations contract, section 8.2). Its time is linear in
-// the length of the body. Large bodies are written in a thread.
+// Writes a captured body for a traffic record: redacted, bounded, as JSON text (operations.md 8.2).
+// Its time is linear in the length of the body. Large bodies are written in a thread.
 import { asBuffer } from '../../shared/bytes.ts'
 import { createRedactor, describeBase64, hasFile, REDACTED, type Redactor, TOO_DEEP } from '../../shared/redaction.ts'
 import { cutText } from './capture.ts'

@@ -167,7 +167,7 @@ function describePart(part: ContentPart, options: DescriptionOptions): Record<st
   }
 }
 
-/** The bytes of a file stand for themselves by their size only (operations contract, section 8.2). */
+/** The bytes of a file stand for themselves by their size only (operations.md 8.2). */
 function describeSource(source: MediaSource): string {
   switch (source.kind) {
     case 'url':

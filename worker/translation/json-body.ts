@@ -1,5 +1,6 @@
-// Reads the bytes of a request body as a JSON object, with the same error texts in all families (operations contract, section 1.1), and
-// the bytes of a provider's response. Pure: it also runs in the threads of the pool.
+// Reads the bytes of a request body as a JSON object, with the same error texts in all families
+// (operations.md 1.1), and the bytes of a provider's response. Pure: it also runs in the threads of
+// the pool.
 import { asBuffer, dropByteOrderMark } from '../../shared/bytes.ts'
 import {
   findInfiniteNumber,

@@ -20,9 +20,10 @@ import type {
 } from './types.ts'
 
 /**
- * Reads the body of a token count and writes the provider's call; without texts there is none. For a provider that cannot count it
- * resolves with the gateway's own count (decisions 17). Rejects with `GatewayError` with the path of the invalid field, the errors of the
- * route, and `unsupported_semantic` where the profile switches counting off.
+ * Reads the body of a token count and writes the provider's call; without texts there is none. For
+ * a provider that cannot count it resolves with the gateway's own count (decisions.md 17). Rejects
+ * with `GatewayError` with the path of the invalid field, the errors of the route, and
+ * `unsupported_semantic` where the profile switches counting off.
  */
 export async function translateTokenCount(
   job: TokenCountJob,

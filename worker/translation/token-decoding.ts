@@ -4,7 +4,7 @@ import { invalidRequest } from '../normalized/index.ts'
 import { type EncodingName, loadTokenizer } from './tokenizers.ts'
 import type { TokenDecodingJob } from './types.ts'
 
-/** The encoding that clients with token ids fall back to for an unknown model (decision 43). */
+/** The encoding that clients with token ids fall back to for an unknown model (decisions.md 43). */
 const ENCODING_OF_UNKNOWN_MODELS: EncodingName = 'cl100k_base'
 
 /**

@@ -1,5 +1,5 @@
-// Counts the tokens of texts for a provider that cannot count. The provider's own tokenizer is unknown, so the number is an estimate
-// (bridge contract, section 7.5).
+// Counts the tokens of texts for a provider that cannot count. The provider's own tokenizer is
+// unknown, so the number is an estimate (bridge.md 7.5).
 
 import { type EncodingName, loadTokenizer } from './tokenizers.ts'
 import type { TokenEstimateJob } from './types.ts'

@@ -150,7 +150,7 @@ function ofDebugging(job: DebugJob): Work<DebugJob> {
   return job.context.task.type === 'explain' ? { ...work, weight: work.weight * EXPLAIN_WEIGHT } : work
 }
 
-/** Redacting a text takes several times as long as parsing it (operations contract, section 8.2). */
+/** Redacting a text takes several times as long as parsing it (operations.md 8.2). */
 const CAPTURE_BYTES_MIN = 64 * 1024
 
 function ofCapture(job: CapturedBody, thresholdBytes: number): Work<CapturedBody> {

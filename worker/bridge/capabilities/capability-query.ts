@@ -1,4 +1,4 @@
-// Reads the query of `GET /bridge/capabilities` (bridge contract, section 5.6).
+// Reads the query of `GET /bridge/capabilities` (bridge.md 5.6).
 
 import { type PublicProtocol, publicProtocols } from '../../../shared/support-vocabulary.ts'
 import { GatewayError } from '../../normalized/index.ts'

@@ -1,4 +1,4 @@
-// Finds the route whose capabilities a query asks for (bridge contract, sections 5.6 and 5.7).
+// Finds the route whose capabilities a query asks for (bridge.md 5.6 and 5.7).
 
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../../shared/profile.ts'
 import { findDynamicProfile, listAliases, requiresNewerSchema } from '../../../shared/profile-routes.ts'

@@ -1,4 +1,5 @@
-// The effective capabilities of one route, with the revisions that tell when they change (bridge contract, sections 5.6 to 5.8).
+// The effective capabilities of one route, with the revisions that tell when they change
+// (bridge.md 5.6 to 5.8).
 
 import { writeDecisions } from '../../../shared/bridge-documents.ts'
 import {

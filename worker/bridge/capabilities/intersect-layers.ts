@@ -1,4 +1,4 @@
-// Intersects what the layers of a route say about one capability (bridge contract, section 5.6).
+// Intersects what the layers of a route say about one capability (bridge.md 5.6).
 
 import {
   type CapabilityDecision,

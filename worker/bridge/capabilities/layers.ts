@@ -1,4 +1,4 @@
-// What each layer of a route says about a capability (bridge contract, sections 5.6 and 5.7).
+// What each layer of a route says about a capability (bridge.md 5.6 and 5.7).
 
 import {
   CAPABILITY_EVIDENCE,

@@ -1,5 +1,6 @@
-// The JSON document of a request in the normalized form, `gateway.normalized.v1` (operations contract, section 10.2). The reader validates
-// with this schema, and `ops/schema/normalized.v1.json` is generated from it.
+// The JSON document of a request in the normalized form, `gateway.normalized.v1`
+// (operations.md 10.2). The reader validates with this schema, and `ops/schema/normalized.v1.json`
+// is generated from it.
 
 import { z } from 'zod'
 import { isJsonObject, type JsonObject, type JsonValue, NORMALIZED_VERSION } from '../../normalized/index.ts'

@@ -1,5 +1,6 @@
-// The admin API over stored traffic records (operations contract, section 9), which is mounted only where a setting switches it on. Its
-// bodies are written here, so that the documentation does not load the room that answers.
+// The admin API over stored traffic records (operations.md 9), which is mounted only where a
+// setting switches it on. Its bodies are written here, so that the documentation does not load the
+// room that answers.
 import type { Operation, Parameter } from '../operation.ts'
 import type { JsonSchema } from '../schema.ts'
 

@@ -1,5 +1,5 @@
-// The debugging routes (operations contract, section 10), which are mounted only where a setting switches them on. Their bodies are written
-// here, so that the documentation does not load the room that checks them.
+// The debugging routes (operations.md 10), which are mounted only where a setting switches them on.
+// Their bodies are written here, so that the documentation does not load the room that checks them.
 import type { Operation } from '../operation.ts'
 import type { JsonSchema } from '../schema.ts'
 

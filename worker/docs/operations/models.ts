@@ -1,4 +1,4 @@
-// The model lists of all families (bridge contract, section 6.3), and LiteLLM-style model info.
+// The model lists of all families (bridge.md 6.3), and LiteLLM-style model info.
 import { publicProtocols } from '../../../shared/support-vocabulary.ts'
 import { CATALOG_STATUSES } from '../error-responses.ts'
 import { modelInPath, type Operation, type Parameter } from '../operation.ts'

@@ -1,4 +1,5 @@
-// The system routes (operations contract, section 2), without the root, the metrics and the pages of this documentation.
+// The system routes (operations.md 2), without the root, the metrics and the pages of this
+// documentation.
 import type { Operation, Parameter, SuccessResponse } from '../operation.ts'
 import { reference } from './references.ts'
 

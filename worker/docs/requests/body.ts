@@ -21,7 +21,7 @@ const WORD_OF_CLASS: Readonly<Record<ParameterClass, string>> = {
 
 /**
  * Writes the schema of a body. Parameters that have an effect come first, so that a reader finds them.
- * @param table the treatment of each parameter (specification 2.1).
+ * @param table the treatment of each parameter (specification.md 2.1).
  */
 export function writeBody<Table extends ParameterTable>(table: Table, parts: BodyParts<Table>): JsonSchema {
   const { members, others, example, required = [] } = parts

@@ -1,4 +1,4 @@
-// Request bodies of chat completions and embeddings (completions contract, sections 2 to 5 and 10).
+// Request bodies of chat completions and embeddings (completions.md 2 to 5 and 10).
 import { chatParameters, embeddingsParameters } from '../../protocols/completions/client/schema.ts'
 import type { JsonSchema } from '../schema.ts'
 import {

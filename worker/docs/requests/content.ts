@@ -1,4 +1,5 @@
-// Request bodies of the content protocol (content contract, sections 2 to 5). Snake-case spellings of all names mean the same.
+// Request bodies of the content protocol (content.md 2 to 5). Snake-case spellings of all names
+// mean the same.
 import {
   batchEmbedContentsParameters,
   contentParameters,

@@ -1,4 +1,4 @@
-// Request bodies of the messages protocol (messages contract, sections 2 to 6 and 7.3).
+// Request bodies of the messages protocol (messages.md 2 to 6 and 7.3).
 import { countTokensParameters, messagesParameters } from '../../protocols/messages/client/schema.ts'
 import type { JsonSchema } from '../schema.ts'
 import {

@@ -1,4 +1,4 @@
-// The request body of the Responses operation (responses contract, sections 2 and 3).
+// The request body of the Responses operation (responses.md 2 and 3).
 import { responsesParameters } from '../../protocols/responses/client/schema.ts'
 import type { JsonSchema } from '../schema.ts'
 import {

@@ -1,4 +1,4 @@
-// Responses of chat completions and embeddings (completions contract, sections 6 and 10).
+// Responses of chat completions and embeddings (completions.md 6 and 10).
 import { z } from 'zod'
 import type {
   CompletionsAnnotation,

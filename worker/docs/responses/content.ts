@@ -1,4 +1,4 @@
-// Responses of the content protocol (content contract, sections 5 to 7).
+// Responses of the content protocol (content.md 5 to 7).
 import { z } from 'zod'
 import {
   type BatchEmbedContentsResponse,

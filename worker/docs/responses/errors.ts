@@ -1,4 +1,4 @@
-// Error bodies of every family (operations contract, section 1.1).
+// Error bodies of every family (operations.md 1.1).
 import { z } from 'zod'
 import type { ErrorDocument } from '../../../shared/documents.ts'
 import { errorDocument } from '../../../shared/documents.ts'

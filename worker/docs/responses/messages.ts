@@ -1,4 +1,4 @@
-// Responses of the messages protocol (messages contract, sections 5 to 7).
+// Responses of the messages protocol (messages.md 5 to 7).
 import { z } from 'zod'
 import type {
   MessagesContentBlock,

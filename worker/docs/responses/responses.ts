@@ -1,4 +1,4 @@
-// Responses of the Responses operation (responses contract, sections 4 and 6).
+// Responses of the Responses operation (responses.md 4 and 6).
 import { z } from 'zod'
 import type {
   ResponsesAnnotation,

@@ -1,4 +1,4 @@
-// Documents of the system routes (bridge contract, section 5) and the lists that the completions family shows.
+// Documents of the system routes (bridge.md 5) and the lists that the completions family shows.
 import { z } from 'zod'
 import {
   type BridgeModelsDocument,

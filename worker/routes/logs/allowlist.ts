@@ -1,4 +1,4 @@
-// Which addresses may read the log (operations contract, section 2.5).
+// Which addresses may read the log (operations.md 2.5).
 import type { IncomingMessage } from 'node:http'
 import { type AddressRange, isInRanges, readAddressRange, withoutPort } from '../../../shared/addresses.ts'
 import type { Settings } from '../../../shared/settings.ts'

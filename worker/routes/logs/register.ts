@@ -1,4 +1,5 @@
-// The log pages: the last lines, a stream of new lines, and a viewer of that stream (operations contract, sections 2.2 to 2.5).
+// The log pages: the last lines, a stream of new lines, and a viewer of that stream
+// (operations.md 2.2 to 2.5).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { whenDrained } from '../../http/client-writes.ts'
 import { shuttingDown } from '../../http/drain-gate.ts'

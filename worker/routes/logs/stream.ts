@@ -1,4 +1,4 @@
-// Sends the lines of the log as server-sent events while they are written (operations contract, section 2.3).
+// Sends the lines of the log as server-sent events while they are written (operations.md 2.3).
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'

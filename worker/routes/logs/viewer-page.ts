@@ -1,4 +1,4 @@
-// The page that shows the stream of the log in a browser (operations contract, section 2.4).
+// The page that shows the stream of the log in a browser (operations.md 2.4).
 import { randomBytes } from 'node:crypto'
 
 /** Creates the page with a nonce of its own, without which a browser runs none of its script. */
