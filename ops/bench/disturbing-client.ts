@@ -110,7 +110,7 @@ async function observe(socket: Socket, request: Buffer): Promise<{ ending: strin
   }
 }
 
-/** A content stream that fails closes its connection behind the error (decisions 52). */
+/** A content stream that fails closes its connection behind the error (decisions.md 52). */
 function describeCut(tail: string): string {
   const ending = describe(200, tail)
   return ending === '200' ? 'closed' : ending

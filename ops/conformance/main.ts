@@ -1,5 +1,5 @@
 // Lists, per contract, which numbered cases are proven by which test, which are proven in part, and which are not. A test carries the
-// ids of its cases in its name, as in `completions 64: …`, `completions 6, 7: …` or `operations 57; bridge 95: …`. A case counts as
+// ids of its cases in its name, as in `completions 64: …`, `completions 6, 7: …` or `bridge 95; decisions.md 44: …`. A case counts as
 // proven only when a test drives its whole sentence; what the tests leave out stands in the file of the contract, as `partial`.
 
 import { globSync, readFileSync } from 'node:fs'
@@ -28,8 +28,8 @@ export interface Conformance {
 }
 
 const root = join(import.meta.dirname, '..', '..')
-const TEST_NAME = /\btest\(\s*[`'"]((?:(?:; )?[a-z]+ \d+(?:, \d+)*)+):/g
-const CONTRACT_IDS = /([a-z]+) (\d+(?:, \d+)*)/g
+const TEST_NAME = /\btest\(\s*[`'"]((?:(?:; )?[a-z]+(?:\.md)? \d+(?:, \d+)*)+):/g
+const CONTRACT_IDS = /([a-z]+(?:\.md)?) (\d+(?:, \d+)*)/g
 
 /** Reads the contracts below `test/conformance` and the test files, and judges every case by the tests that carry its id. */
 export function readConformance(): Conformance[] {

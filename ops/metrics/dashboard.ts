@@ -1,4 +1,5 @@
-// The Grafana dashboard (operations contract, section 14). Descriptions of panels are the help texts of their series.
+// The Grafana dashboard (operations.md 14). Descriptions of panels are the help texts of their
+// series.
 
 import { type HistogramName, type MetricName, metricDefinitions } from '../../shared/metrics/definitions.ts'
 import { SINK_NAMES, type SinkName } from '../../shared/traffic/sinks.ts'

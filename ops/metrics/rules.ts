@@ -1,4 +1,5 @@
-// The recording and alerting rules for Prometheus (operations contract, section 14), with the samples that must and must not fire an alert.
+// The recording and alerting rules for Prometheus (operations.md 14), with the samples that must
+// and must not fire an alert.
 
 import { SINK_NAMES } from '../../shared/traffic/sinks.ts'
 import { current, increase, quantile, rate, ratio, select } from './expressions.ts'

@@ -1,4 +1,4 @@
-// The admin API as the page uses it (operations contract, section 9). The key is an argument and is never stored.
+// The admin API as the page uses it (operations.md 9). The key is an argument and is never stored.
 import type { MirrorOutcome } from '../../../../shared/traffic/messages.ts'
 import type {
   PayloadField,

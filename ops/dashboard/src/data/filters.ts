@@ -1,4 +1,5 @@
-// The filter of the list: fields of a form, and the query that the admin API takes (operations contract, section 9.1).
+// The filter of the list: fields of a form, and the query that the admin API takes
+// (operations.md 9.1).
 
 /** Names are those of the query. `datetime` fields hold a local time without an offset. */
 export const FILTER_FIELDS = [
