@@ -22,7 +22,7 @@ async function sendChat(gateway: StartedGateway, body: object): Promise<unknown>
 }
 
 for (const family of families) {
-  t.test(`decision 50: the option follows the client's word and the setting: ${family.name}`, async t => {
+  t.test(`decisions.md 50: the option follows the client's word and the setting: ${family.name}`, async t => {
     const ask = async (gateway: StartedGateway, more?: object, version: 'v1' | 'v2' = 'v2', model = largest) => {
       const question = { url: gateway.url, version, model, isStream: false, ...(more === undefined ? {} : { more }) }
       await family.ask(question, [family.writeUser('hi')])
@@ -42,7 +42,7 @@ for (const family of families) {
   })
 }
 
-t.test('decision 50: a silent client is given several calls only where it can be given them', async t => {
+t.test('decisions.md 50: a silent client is given several calls only where it can be given them', async t => {
   const f = (name: string) => ({ type: 'function', function: { name, parameters: { type: 'object', properties: {} } } })
   const two = [f('f'), f('g')]
   t.equal(await sendChat(auto, { tools: two }), true)
@@ -58,7 +58,7 @@ for (const [name, gateway, isStream, status] of [
   ['whole, 422', auto, false, 422],
   ['streamed, 400', explicit, true, 400]
 ] as const) {
-  t.test(`decision 50: an upstream that refuses the option is asked once more without it: ${name}`, async t => {
+  t.test(`decisions.md 50: an upstream that refuses the option is asked once more without it: ${name}`, async t => {
     const [family] = families
     if (family === undefined) throw new Error('There are families.')
     const question = { url: gateway.url, version: 'v2', model: largest, isStream, more: family.request ?? {} } as const

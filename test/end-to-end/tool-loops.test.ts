@@ -63,7 +63,7 @@ for (const family of families) {
     const how = `${family.name}, ${version}, ${isStream ? 'streamed' : 'whole'}`
     const question = { url: gateway.url, version, model: largest, isStream }
 
-    t.test(`decision 38, 39, 45: a tool loop keeps the text, the calls and the results: ${how}`, async t => {
+    t.test(`decisions.md 38, 39, 45: a tool loop keeps the text, the calls and the results: ${how}`, async t => {
       const history: Loose[] = [family.writeUser(prompts[version])]
       const expected: object[] = [{ role: 'user', content: version === 'v1' ? prompts.v1 : [{ text: prompts.v2 }] }]
       const seen: Call[] = []
@@ -95,7 +95,7 @@ for (const family of families) {
     if (version === 'v1') continue
 
     t.test(
-      `decision 38: calls that the client did not ask for are shown, unless it refused several: ${how}`,
+      `decisions.md 38: calls that the client did not ask for are shown, unless it refused several: ${how}`,
       async t => {
         const ask = (more: object) => family.ask({ ...question, model, more }, [family.writeUser(TWO_CALLS)])
         t.strictSame(
@@ -111,7 +111,7 @@ for (const family of families) {
     )
   }
 
-  t.test(`decision 39: ids of a foreign conversation are accepted, however long: ${family.name}`, async t => {
+  t.test(`decisions.md 39: ids of a foreign conversation are accepted, however long: ${family.name}`, async t => {
     const ids = [`call_${'a'.repeat(200)}`, 'functions.get_weather:0', `toolu_${'b'.repeat(90)}`, 'ü'.repeat(70)]
     for (const id of ids) {
       const question = { url: gateway.url, version: 'v1', model, isStream: false } as const

@@ -26,7 +26,7 @@ const isText = (value: unknown) => typeof value === 'string'
 const isName = (value: unknown) => isText(value) && value !== ''
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
 const isNull = (value: unknown) => value === null
-/** For the members that the service omits when they have no value (decisions 40). */
+/** For the members that the service omits when they have no value (decisions.md 40). */
 const isAbsent = (value: unknown) => value === undefined
 const isEmptyText = (value: unknown) => value === ''
 const is = (literal: string) => (value: unknown) => value === literal

@@ -10,16 +10,19 @@ const identity = fc.record({
   nonce: fc.oneof(fc.uuid(), anyText)
 })
 
-t.test('decision 39: an id has at most 40 characters, with a name 128, of the alphabet of all SDKs (B4)', async t => {
-  fc.assert(
-    fc.property(identity, given => {
-      const id = writeToolCallId(given)
-      const form = given.name === undefined ? /^[a-zA-Z0-9_-]{1,40}$/ : /^[a-zA-Z0-9_-]{1,128}$/
-      if (!form.test(id)) throw new Error(id)
-    })
-  )
-  t.pass()
-})
+t.test(
+  'decisions.md 39: an id has at most 40 characters, with a name 128, of the alphabet of all SDKs (B4)',
+  async t => {
+    fc.assert(
+      fc.property(identity, given => {
+        const id = writeToolCallId(given)
+        const form = given.name === undefined ? /^[a-zA-Z0-9_-]{1,40}$/ : /^[a-zA-Z0-9_-]{1,128}$/
+        if (!form.test(id)) throw new Error(id)
+      })
+    )
+    t.pass()
+  }
+)
 
 t.test('what an id gives back is what went in, or nothing', async t => {
   fc.assert(
@@ -33,7 +36,7 @@ t.test('what an id gives back is what went in, or nothing', async t => {
   t.pass()
 })
 
-t.test('decision 39: the calls of any states have ids of their own', async t => {
+t.test('decisions.md 39: the calls of any states have ids of their own', async t => {
   const calls = fc.uniqueArray(fc.record({ stateId: fc.uuid(), callNumber: fc.nat({ max: 255 }) }), {
     selector: ({ stateId, callNumber }) => `${stateId} ${callNumber}`
   })

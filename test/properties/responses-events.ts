@@ -68,7 +68,7 @@ const ITEM_SHAPES: Readonly<Record<string, Shape>> = {
   function_call: { id: 'string', status: 'string', call_id: 'string', name: 'string', arguments: 'string' },
   web_search_call: { id: 'string', status: 'string', action: 'object' },
   image_generation_call: { id: 'string', status: 'string', result: ['string', 'null'] },
-  // An extension, which the SDK passes on like any other item (decisions 65).
+  // An extension, which the SDK passes on like any other item (decisions.md 65).
   model_3d_generate_call: { id: 'string', status: 'string', file_id: 'string' }
 }
 
@@ -309,7 +309,7 @@ function checkEnd(response: JsonObject, items: readonly Followed[]): void {
   if (response.status === 'failed') {
     check(
       done.every(({ item }) => item.status !== 'incomplete'),
-      'a failed response has only whole items (decisions 51)'
+      'a failed response has only whole items (decisions.md 51)'
     )
   } else check(done.length === items.length, 'everything that was added is done (A5)')
   const output = response.output as JsonObject[]

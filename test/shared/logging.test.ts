@@ -197,15 +197,18 @@ t.test('a quiet log writes only warnings and errors to stdout and every line to 
   t.equal(readLines(text).length, 2)
 })
 
-t.test('decision 59: at most ten equal warnings are written in one second, but every failed upstream call', async t => {
-  const calls = Array.from({ length: 25 }, () => ['warn', 'again'])
-  const failed = Array.from({ length: 25 }, () => ['warn', { event: 'upstream_call_failed' }, 'failed'])
-  const { text } = await writeLog({ calls: [...calls, ['warn', 'other'], ['error', 'again'], ...failed] })
-  const lines = readLines(text)
-  t.equal(lines.filter(line => line.msg === 'again' && line.level === 'WARNING').length, 10)
-  t.equal(lines.filter(line => line.level === 'ERROR').length, 1)
-  t.equal(lines.filter(line => line.event === 'upstream_call_failed').length, 25)
-})
+t.test(
+  'decisions.md 59: at most ten equal warnings are written in one second, but every failed upstream call',
+  async t => {
+    const calls = Array.from({ length: 25 }, () => ['warn', 'again'])
+    const failed = Array.from({ length: 25 }, () => ['warn', { event: 'upstream_call_failed' }, 'failed'])
+    const { text } = await writeLog({ calls: [...calls, ['warn', 'other'], ['error', 'again'], ...failed] })
+    const lines = readLines(text)
+    t.equal(lines.filter(line => line.msg === 'again' && line.level === 'WARNING').length, 10)
+    t.equal(lines.filter(line => line.level === 'ERROR').length, 1)
+    t.equal(lines.filter(line => line.event === 'upstream_call_failed').length, 25)
+  }
+)
 
 t.test('a line tells how many equal warnings were suppressed', async t => {
   const calls = Array.from({ length: 25 }, () => ['warn', 'again'])

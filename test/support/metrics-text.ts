@@ -1,4 +1,5 @@
-// Reads the text of a scrape strictly: what a scraper might tolerate is an error here (operations contract, section 7.1).
+// Reads the text of a scrape strictly: what a scraper might tolerate is an error here
+// (operations.md 7.1).
 
 export interface MetricFamily {
   readonly name: string

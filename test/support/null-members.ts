@@ -1,4 +1,5 @@
-// Lists the members of a response that are null: a service omits most members that have no value (decisions 40).
+// Lists the members of a response that are null: a service omits most members that have no value
+// (decisions.md 40).
 
 /** The names of all members with the value null, at any depth, each once and sorted. */
 export function listNullMembers(...values: readonly unknown[]): string[] {

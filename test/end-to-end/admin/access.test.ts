@@ -1,4 +1,5 @@
-// Who may use the admin API, and what it says where it has nothing to ask (operations contract, sections 4.2 and 9).
+// Who may use the admin API, and what it says where it has nothing to ask (operations.md 4.2 and
+// 9).
 
 import t from 'tap'
 import { findFreePort } from '../../support/free-port.ts'

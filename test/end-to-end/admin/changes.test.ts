@@ -1,4 +1,5 @@
-// What the admin API changes: purges and redactions, and the audit of every action (operations contract, sections 9.4, 9.6 and 9.7).
+// What the admin API changes: purges and redactions, and the audit of every action
+// (operations.md 9.4, 9.6 and 9.7).
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { writeRecordTime } from '../../../shared/traffic/record.ts'
@@ -57,7 +58,7 @@ t.test('operations 89: a purge is dry unless it is told otherwise, and bounded',
   t.equal(await count(), 1)
 })
 
-t.test('field lesson L12: a purge keeps records of failed requests for their own time', async t => {
+t.test('field-lessons.md L12: a purge keeps records of failed requests for their own time', async t => {
   const records = [100, 90, 80, 70].flatMap(days =>
     [200, 500].map(status_code =>
       createRecord({ created_at: writeRecordTime(Date.now() - days * DAY_MS), status_code })

@@ -1,4 +1,4 @@
-// Replays through the whole stack of a started gateway (operations contract, section 9.5).
+// Replays through the whole stack of a started gateway (operations.md 9.5).
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The requests that run in all workers (field lesson L17).
+// The requests that run in all workers (field-lessons.md L17).
 import t from 'tap'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { ADMIN_KEY, createCalls, error, until } from './support.ts'

@@ -1,4 +1,4 @@
-// The tail as server-sent events, with requests that are made while it is open (operations contract, section 9.3).
+// The tail as server-sent events, with requests that are made while it is open (operations.md 9.3).
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
 import { killWriter, sendPings } from '../../support/traffic.ts'

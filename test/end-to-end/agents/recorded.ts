@@ -112,8 +112,10 @@ export function listReferences(body: Loose): string[] {
 
 /** The decision that a request proves, for the name of its test: one about its tools, or that the recordings lie in the project. */
 export function nameDecision({ body }: RecordedRequest): string {
-  if (body?.tools?.some((tool: Loose) => tool.defer_loading === true)) return 'decision 57: '
-  return body?.input?.some((item: Loose) => item.type === 'additional_tools') ? 'decision 68: ' : 'decision 48: '
+  if (body?.tools?.some((tool: Loose) => tool.defer_loading === true)) return 'decisions.md 57: '
+  return body?.input?.some((item: Loose) => item.type === 'additional_tools')
+    ? 'decisions.md 68: '
+    : 'decisions.md 48: '
 }
 
 /** True when the request declares a search that the service runs, which only the v2 contract has. */

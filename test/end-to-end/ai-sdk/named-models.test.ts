@@ -73,33 +73,36 @@ for (const version of versions) {
     }
   })
 
-  t.test(`decision 53: ${version}: a reference to an item that the SDK assumes to be stored is an error`, async t => {
-    // Without `store: false` the SDK replaces the texts of the model by references to items. The gateway stores none, so skipping
-    // them would lose those texts.
-    const { weather } = createWeather()
-    const request = {
-      maxRetries: 0,
-      model: openai.responses(upstreamModel),
-      prompt: '[[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[text:done]]',
-      tools: { weather },
-      stopWhen: isStepCount(3)
+  t.test(
+    `decisions.md 53: ${version}: a reference to an item that the SDK assumes to be stored is an error`,
+    async t => {
+      // Without `store: false` the SDK replaces the texts of the model by references to items. The gateway stores none, so skipping
+      // them would lose those texts.
+      const { weather } = createWeather()
+      const request = {
+        maxRetries: 0,
+        model: openai.responses(upstreamModel),
+        prompt: '[[text:a]][[tool:weather {"city":"Oslo"}]][[step]][[text:done]]',
+        tools: { weather },
+        stopWhen: isStepCount(3)
+      }
+      const error = await catchError(() => generateText(request))
+      t.match(error, {
+        statusCode: 400,
+        message: /^Item with id 'msg_.+' not found\. Items are not stored; send `store: false`/,
+        data: { error: { code: 'invalid_request', param: 'input[1].id' } }
+      })
+      const { steps } = await generateText({ ...request, ...calm })
+      t.strictSame(
+        outline(steps).map(({ text }) => text),
+        ['a', 'done']
+      )
+      t.strictSame(readTurns(lastUpstreamChat(emulator).body).slice(1), [
+        { role: 'assistant', text: 'a', calls: [['weather', { city: 'Oslo' }]] },
+        { role: 'tool', results: [['weather', report]] }
+      ])
     }
-    const error = await catchError(() => generateText(request))
-    t.match(error, {
-      statusCode: 400,
-      message: /^Item with id 'msg_.+' not found\. Items are not stored; send `store: false`/,
-      data: { error: { code: 'invalid_request', param: 'input[1].id' } }
-    })
-    const { steps } = await generateText({ ...request, ...calm })
-    t.strictSame(
-      outline(steps).map(({ text }) => text),
-      ['a', 'done']
-    )
-    t.strictSame(readTurns(lastUpstreamChat(emulator).body).slice(1), [
-      { role: 'assistant', text: 'a', calls: [['weather', { city: 'Oslo' }]] },
-      { role: 'tool', results: [['weather', report]] }
-    ])
-  })
+  )
 
   t.test(`${version}: a thinking budget becomes an effort, and thoughts are not sent back (C1)`, async t => {
     for (const isStream of [false, true]) {

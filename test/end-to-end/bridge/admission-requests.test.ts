@@ -1,4 +1,4 @@
-// What reaches an external provider, and what is refused before any call (bridge contract, sections 7.4 to 7.6).
+// What reaches an external provider, and what is refused before any call (bridge.md 7.4 to 7.6).
 
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'

@@ -1,4 +1,5 @@
-// Where a model of a client leads with a profile file, and that a refused one leads nowhere (bridge contract, section 7.2 and 7.3).
+// Where a model of a client leads with a profile file, and that a refused one leads nowhere
+// (bridge.md 7.2 and 7.3).
 
 import t, { type Test } from 'tap'
 import { get, type HttpResponse, post } from '../../support/client.ts'

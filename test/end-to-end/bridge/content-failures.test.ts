@@ -1,4 +1,4 @@
-// How failures of a content_compatible provider show in every client protocol (bridge contract, section 8.7).
+// How failures of a content_compatible provider show in every client protocol (bridge.md 8.7).
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,5 @@
-// Readiness and machine documents of a gateway that was started with a profile file (bridge contract, sections 5.3, 5.4 and 9.1).
+// Readiness and machine documents of a gateway that was started with a profile file (bridge.md 5.3,
+// 5.4 and 9.1).
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

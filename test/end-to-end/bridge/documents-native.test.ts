@@ -1,4 +1,5 @@
-// The machine documents of a gateway without a profile file, as a supervisor reads them (bridge contract, sections 5.3 to 5.6).
+// The machine documents of a gateway without a profile file, as a supervisor reads them
+// (bridge.md 5.3 to 5.6).
 
 import { mock } from 'node:test'
 import t from 'tap'

@@ -1,4 +1,5 @@
-// Model lists and machine documents of workers that run the profiles of a file (bridge contract, sections 5.4, 5.7, 5.8 and 6.3).
+// Model lists and machine documents of workers that run the profiles of a file (bridge.md 5.4, 5.7,
+// 5.8 and 6.3).
 
 import t, { type Test } from 'tap'
 import { createInspectDocument } from '../../../shared/documents.ts'

@@ -1,4 +1,5 @@
-// What a provider gets of a client, what the client gets of a failure, and what stands in the log (bridge contract, sections 8.2 to 8.7).
+// What a provider gets of a client, what the client gets of a failure, and what stands in the log
+// (bridge.md 8.2 to 8.7).
 
 import t from 'tap'
 import { createNameResolver } from '../../../worker/providers/egress/name-resolver.ts'

@@ -1,5 +1,5 @@
-// Native profiles of a file behind a worker: two accounts at once, each with its own key, and clients' tokens for neither of them (bridge
-// contract, section 7.2; operations contract, section 4.4).
+// Native profiles of a file behind a worker: two accounts at once, each with its own key, and
+// clients' tokens for neither of them (bridge.md 7.2; operations.md 4.4).
 
 import t from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'

@@ -1,4 +1,5 @@
-// Slots, disconnects and the end of the worker for aliases of external providers (bridge contract, sections 8.3, 8.5 and 9.3).
+// Slots, disconnects and the end of the worker for aliases of external providers (bridge.md 8.3,
+// 8.5 and 9.3).
 
 import t from 'tap'
 import { waitUntil } from '../../support/processes.ts'

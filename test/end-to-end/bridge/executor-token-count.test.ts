@@ -1,4 +1,4 @@
-// Token counts for an alias of a provider that cannot count (bridge contract, section 7.5; decisions 17).
+// Token counts for an alias of a provider that cannot count (bridge.md 7.5; decisions.md 17).
 
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// What a client of each family sees of the statuses of an external provider (bridge contract, section 8.7).
+// What a client of each family sees of the statuses of an external provider (bridge.md 8.7).
 
 import type { Test } from 'tap'
 import type { Failure, Family } from './families.ts'

@@ -1,5 +1,5 @@
-// How failures of a messages_compatible provider show in every client protocol (bridge contract, section 8.7), with the detailed ids in the
-// log; and streams over time.
+// How failures of a messages_compatible provider show in every client protocol (bridge.md 8.7),
+// with the detailed ids in the log; and streams over time.
 
 import t, { type Test } from 'tap'
 import type { HttpResponse } from '../../support/client.ts'

@@ -25,7 +25,7 @@ for (const model of [contentAliases.keyed, contentAliases.keyless]) {
     const isUnsigned = adapter.name === UNSIGNED && model === contentAliases.keyed
     for (const [name, check] of scenarios) {
       if (isUnsigned && name.includes('a loop')) continue
-      t.test(`decision 49: ${model} ${adapter.name}: ${name}`, t => check(t, adapter, { ...traits, callForm: '' }))
+      t.test(`decisions.md 49: ${model} ${adapter.name}: ${name}`, t => check(t, adapter, { ...traits, callForm: '' }))
     }
   }
 }

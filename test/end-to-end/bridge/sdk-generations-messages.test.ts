@@ -26,7 +26,7 @@ for (const alias of [aliases.keyed, aliases.keyless]) {
     hasStrictTools: false
   })) {
     for (const [name, check] of scenarios) {
-      t.test(`decision 49: ${alias} ${adapter.name}: ${name}`, t =>
+      t.test(`decisions.md 49: ${alias} ${adapter.name}: ${name}`, t =>
         check(t, adapter, { ...traits, callForm: callForms[adapter.name] ?? '' })
       )
     }

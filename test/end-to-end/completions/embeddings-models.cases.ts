@@ -44,7 +44,7 @@ t.test('the default embeddings model is used when the client names none', async 
   t.equal(response.json.model, 'EmbeddingsGigaR')
 })
 
-t.test('decision 43: token ids of a model without a known tokenizer are decoded with cl100k_base', async t => {
+t.test('decisions.md 43: token ids of a model without a known tokenizer are decoded with cl100k_base', async t => {
   // The last two are the highest id of the vocabulary and an ordinary one below the gaps before it.
   const response = await post(url, { input: [[15339, 1917], [100276], [100255]], model: 'Embeddings' })
   t.equal(response.status, 200)
@@ -74,7 +74,7 @@ t.test('token ids of a model with a known tokenizer are decoded with it', async 
   }
 })
 
-t.test('decision 46; completions 78: embedding inputs of the wrong form are refused with a code', async t => {
+t.test('decisions.md 46; completions 78: embedding inputs of the wrong form are refused with a code', async t => {
   const inputs = [
     [],
     '',

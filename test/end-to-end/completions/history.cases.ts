@@ -1,5 +1,5 @@
-// How messages of a conversation are sent upstream, and the complete form of a response (completions contract, sections 4, 6, 9
-// and 10): the facts that no numbered case covers.
+// How messages of a conversation are sent upstream, and the complete form of a response
+// (completions.md 4, 6, 9 and 10): the facts that no numbered case covers.
 
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'

@@ -106,7 +106,7 @@ t.test('completions 62: a v1 stream has one role, one finish and an end mark (A8
   t.match(final.choices, [{ message: { content: 'Hello' }, finish_reason: 'stop' }])
 })
 
-t.test('decision 40: the only null members are those that the SDK’s types require', async t => {
+t.test('decisions.md 40: the only null members are those that the SDK’s types require', async t => {
   const tools = [{ type: 'function', function: { name: 'f' } }]
   for (const url of [v1, v2]) {
     for (const [prompt, content] of [
@@ -125,7 +125,7 @@ t.test('decision 40: the only null members are those that the SDK’s types requ
 })
 
 t.test(
-  'decision 54: usage is on the finish chunk or on a chunk of its own, and null only beside that chunk',
+  'decisions.md 54: usage is on the finish chunk or on a chunk of its own, and null only beside that chunk',
   async t => {
     for (const url of [v1, v2]) {
       for (const more of [{}, { stream_options: {} }, { stream_options: { include_usage: false } }]) {

@@ -1,5 +1,5 @@
-// How parameters, tools and formats of a chat request are sent upstream (completions contract, sections 2, 5 and 7): the facts that
-// no numbered case covers.
+// How parameters, tools and formats of a chat request are sent upstream (completions.md 2, 5 and
+// 7): the facts that no numbered case covers.
 
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'

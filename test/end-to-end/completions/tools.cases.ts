@@ -268,7 +268,7 @@ t.test('completions 53: a v2 call is returned with an id that carries its state'
   t.match(alone.json.error, { code: 'invalid_request', param: 'messages[0].tool_call_id' })
 })
 
-t.test('decision 39: in a stored conversation a result that comes back alone finds name and state', async t => {
+t.test('decisions.md 39: in a stored conversation a result that comes back alone finds name and state', async t => {
   const question = { role: 'user', content: '[[tool:f {"a":1}]]' }
   const response = await post(v2, { model, messages: [question], tools: [tool('f')], storage: {} })
   const [call] = response.json.choices[0].message.tool_calls

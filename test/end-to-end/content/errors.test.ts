@@ -36,7 +36,7 @@ t.test('content 61: an upstream failure before the stream is an HTTP status', as
 })
 
 t.test(
-  'decision 52: a failed stream ends with its error alone and a broken connection, and is no client disconnect in the log',
+  'decisions.md 52: a failed stream ends with its error alone and a broken connection, and is no client disconnect in the log',
   async t => {
     for (const version of versions) {
       for (const [directive, status, errorType] of [

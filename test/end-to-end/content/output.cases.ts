@@ -28,7 +28,7 @@ function sentFormat(version: Version) {
   return version === 'v1' ? sent().response_format : sent().model_options.response_format
 }
 
-t.test('decision 40: no member of a response or a chunk is null', async t => {
+t.test('decisions.md 40: no member of a response or a chunk is null', async t => {
   const tools = [{ functionDeclarations: [{ name: 'A' }] }]
   for (const version of versions) {
     for (const prompt of ['[[text:Hi]]', '[[reason:why]]', '[[tool:A {}]]', '[[nousage]]', '[[finish:blacklist]]']) {

@@ -139,7 +139,7 @@ t.test('content 62: a failure within the stream is an error with a numeric code,
   }
 })
 
-t.test('decision 52: a failed array has its error as the last element, and its connection breaks', async t => {
+t.test('decisions.md 52: a failed array has its error as the last element, and its connection breaks', async t => {
   for (const version of versions) {
     for (const [directive, code, status] of [
       ['[[die:2]]', 502, 'UNAVAILABLE'],

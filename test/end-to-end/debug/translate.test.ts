@@ -1,4 +1,4 @@
-// The translations of a started gateway (operations contract, section 10).
+// The translations of a started gateway (operations.md 10).
 
 import t from 'tap'
 import { post, upstreamChats } from '../../support/client.ts'

@@ -1,4 +1,5 @@
-// Token counts of requests without a model, where an assistant or a thread implies one (messages contract, section 1.4).
+// Token counts of requests without a model, where an assistant or a thread implies one
+// (messages.md 1.4).
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

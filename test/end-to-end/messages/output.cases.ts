@@ -22,7 +22,7 @@ function sentFormat() {
   return body.response_format ?? body.model_options?.response_format
 }
 
-t.test('decision 40: a member without a value is omitted, and only the stop members are null', async t => {
+t.test('decisions.md 40: a member without a value is omitted, and only the stop members are null', async t => {
   for (const version of versions) {
     const stops = ['stop_details', 'stop_sequence']
     for (const [prompt, nulls] of [

@@ -29,7 +29,7 @@ t.test('messages 10: the blocks of a system array become one system message at t
   t.strictSame((await sent('v1', { system: 'alone' })).conversation[0], { role: 'system', content: 'alone' })
 })
 
-t.test('decision 57: billing lines of a system instruction are not sent', async t => {
+t.test('decisions.md 57: billing lines of a system instruction are not sent', async t => {
   const line = 'x-anthropic-billing-header: cc_version=2.1.330; cc_entrypoint=sdk-cli; cch=0e1f2;'
   const user = { role: 'user', content: 'hi' }
   for (const [system, text] of [
@@ -88,7 +88,7 @@ t.test('messages 11, 12: a temperature of zero becomes a top_p of zero, any othe
   t.strictSame((await sent('v1', { temperature: -1 })).rest, {})
 })
 
-t.test('decision 56: a top_p or top_k of -1 is not set', async t => {
+t.test('decisions.md 56: a top_p or top_k of -1 is not set', async t => {
   for (const version of versions) t.strictSame((await sent(version, { top_p: -1, top_k: -1 })).rest, {}, version)
   t.strictSame((await sent('v1', { temperature: 0.3, top_p: -1 })).rest, { temperature: 0.3 })
   t.strictSame((await sent('v1', { top_p: 0.1 })).rest, { top_p: 0.1 })

@@ -74,7 +74,7 @@ const found = (...names: string[]) => [
   }
 ]
 
-t.test('decision 57: a deferred tool is offered once a result refers to it, and a placeholder never', async t => {
+t.test('decisions.md 57: a deferred tool is offered once a result refers to it, and a placeholder never', async t => {
   for (const version of versions) {
     await ask(gateway, version, 'hi', { tools: deferred })
     t.strictSame(sentNames(), [search.name])
@@ -107,7 +107,7 @@ t.test('decision 57: a deferred tool is offered once a result refers to it, and 
   t.match(unnamed.json.error.message, /messages\.2\.content\.0\.content\.0\.tool_name/)
 })
 
-t.test('decision 57: the recorded search of a coding agent loads the tools that it found', async t => {
+t.test('decisions.md 57: the recorded search of a coding agent loads the tools that it found', async t => {
   const file = '../../fixtures/recorded/agents/claude-messages-toolsearch-reference.json'
   const { body } = JSON.parse(readFileSync(join(import.meta.dirname, file), 'utf8'))
   const declared: Array<{ name: string; description: string; input_schema: object }> = body.tools
@@ -124,7 +124,7 @@ t.test('decision 57: the recorded search of a coding agent loads the tools that 
   }
 })
 
-t.test('decision 57: a token count has the same tools and texts as the request', async t => {
+t.test('decisions.md 57: a token count has the same tools and texts as the request', async t => {
   const system = [
     { type: 'text', text: 'x-anthropic-billing-header: cc_version=1; cch=abc;' },
     { type: 'text', text: 'sys' }

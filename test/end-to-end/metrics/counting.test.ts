@@ -1,4 +1,4 @@
-// What the requests of a gateway are counted as (operations contract, sections 7.2 to 7.5).
+// What the requests of a gateway are counted as (operations.md 7.2 to 7.5).
 
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-// Where the metrics are served, to whom and in which form (operations contract, sections 7.1 and 7.5).
+// Where the metrics are served, to whom and in which form (operations.md 7.1 and 7.5).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,5 @@
-// The totals of a gateway with several workers, of which one is killed (operations contract, section 7.5; field lessons K1 to K3).
+// The totals of a gateway with several workers, of which one is killed (operations.md 7.5;
+// field-lessons.md K1 to K3).
 
 import t from 'tap'
 import type { Emulator } from '../../../ops/emulator/server.ts'

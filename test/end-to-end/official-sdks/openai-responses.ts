@@ -184,7 +184,7 @@ export function testResponses(place: Place): void {
     }
   })
 
-  t.test(`decision 51: ${name}: at no moment is a failed stream a success for the SDK`, async t => {
+  t.test(`decisions.md 51: ${name}: at no moment is a failed stream a success for the SDK`, async t => {
     const ask = (input: string) => ({ model, input, tools: [weather] })
     for (const [moment, input] of [
       ['before the first byte', '[[error:500]]'],

@@ -184,7 +184,7 @@ t.test('responses 41: a call with malformed arguments is sent with empty ones an
 })
 
 t.test(
-  'decision 51: a cut call of the history is left out without a result, and has empty arguments with one',
+  'decisions.md 51: a cut call of the history is left out without a result, and has empty arguments with one',
   async t => {
     const again = { role: 'user', content: 'and?' }
     const weatherTurns = (args: object) => [
@@ -219,7 +219,7 @@ t.test(
   }
 )
 
-t.test('decision 53: a reference to an item is refused with its path and with what to do', async t => {
+t.test('decisions.md 53: a reference to an item is refused with its path and with what to do', async t => {
   const before = upstreamChats(emulator).length
   for (const version of versions) {
     for (const reference of [{ type: 'item_reference', id: 'msg_1' }, { id: 'msg_1' }]) {
@@ -238,7 +238,7 @@ t.test('decision 53: a reference to an item is refused with its path and with wh
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('decision 64: calls and results in the form of chat completions are accepted in the input', async t => {
+t.test('decisions.md 64: calls and results in the form of chat completions are accepted in the input', async t => {
   const chatCall = { id: 'st1', type: 'function', function: { name: 'weather', arguments: '{"city":"Omsk"}' } }
   const legacyCall = { name: 'weather', arguments: '{"city":"Omsk"}' }
   for (const version of versions) {

@@ -96,7 +96,7 @@ t.test('responses 33: an unknown conversation is refused with its parameter (F5)
   }
 })
 
-t.test('decision 64: conversation continues a stored conversation of v2, by its id or as an object', async t => {
+t.test('decisions.md 64: conversation continues a stored conversation of v2, by its id or as an object', async t => {
   const thread = await startThread()
   for (const conversation of [thread, `resp_${thread}`, { id: thread }]) {
     for (const isStream of [false, true]) {
@@ -114,7 +114,7 @@ t.test('decision 64: conversation continues a stored conversation of v2, by its 
   t.match(unknown.json.error, { code: 'previous_response_not_found', param: 'conversation' })
 })
 
-t.test('decision 64: conversation beside previous_response_id, or malformed, is refused', async t => {
+t.test('decisions.md 64: conversation beside previous_response_id, or malformed, is refused', async t => {
   const before = upstreamChats(emulator).length
   for (const [more, param] of [
     [{ conversation: 'th', previous_response_id: 'resp_th' }, 'conversation'],
@@ -131,7 +131,7 @@ t.test('decision 64: conversation beside previous_response_id, or malformed, is 
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('decision 64: on v1 conversation has no effect, because v1 stores none', async t => {
+t.test('decisions.md 64: on v1 conversation has no effect, because v1 stores none', async t => {
   const httpResponse = await ask(gateway, 'v1', 'x', { conversation: { id: 'th' } })
   t.equal(httpResponse.status, 200)
   t.strictSame(sent(), { model, messages: [{ role: 'user', content: 'x' }] })

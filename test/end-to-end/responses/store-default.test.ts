@@ -13,7 +13,7 @@ function sent() {
   return lastUpstreamChat(emulator).body
 }
 
-t.test('decision 67: with the setting an absent store starts a conversation that can be continued', async t => {
+t.test('decisions.md 67: with the setting an absent store starts a conversation that can be continued', async t => {
   for (const more of [{}, { store: null }]) {
     const { json } = await ask(gateway, 'v2', '[[text:one]]', more)
     t.strictSame(sent().storage, {})
@@ -28,13 +28,13 @@ t.test('decision 67: with the setting an absent store starts a conversation that
   t.equal((await accumulate(gateway, 'v2', 'x', { previous_response_id: first.id })).id, first.id)
 })
 
-t.test('decision 67: with the setting store false stores nothing', async t => {
+t.test('decisions.md 67: with the setting store false stores nothing', async t => {
   const { json } = await ask(gateway, 'v2', 'x', { store: false })
   t.notOk('storage' in sent())
   t.equal(json.store, false)
 })
 
-t.test('decision 67: the setting changes nothing on v1 and for other operations', async t => {
+t.test('decisions.md 67: the setting changes nothing on v1 and for other operations', async t => {
   const { status, json } = await ask(gateway, 'v1', 'x')
   t.equal(status, 200)
   t.equal(json.store, false)
@@ -44,7 +44,7 @@ t.test('decision 67: the setting changes nothing on v1 and for other operations'
   t.notOk('storage' in sent())
 })
 
-t.test('decision 67: the setting applies to bodies that a pool thread translates', async t => {
+t.test('decisions.md 67: the setting applies to bodies that a pool thread translates', async t => {
   const pooled = await startGateway(t, { env: { ...env, GATEWAY_POOL_THRESHOLD_BYTES: '1' } })
   const { json } = await ask(pooled, 'v2', '[[text:one]]')
   t.strictSame(sent().storage, {})

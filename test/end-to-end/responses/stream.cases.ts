@@ -267,7 +267,7 @@ t.test('responses 72: a broken upstream stream ends with response.failed and the
   }
 })
 
-t.test('decision 51: a stream that breaks in a text or a call reports no end of it and leaves it out', async t => {
+t.test('decisions.md 51: a stream that breaks in a text or a call reports no end of it and leaves it out', async t => {
   for (const version of versions) {
     for (const directive of BREAKS) {
       const { types, response } = await stream(gateway, version, `${directive}[[chunks:one|two|three]]`)
@@ -294,7 +294,7 @@ t.test('decision 51: a stream that breaks in a text or a call reports no end of 
   }
 })
 
-t.test('decision 51: a search that runs when the stream breaks has no end', async t => {
+t.test('decisions.md 51: a search that runs when the stream breaks has no end', async t => {
   const tells = (status?: string) => ({
     tool_execution: { name: 'web_search', ...(status === undefined ? {} : { status }) }
   })
@@ -306,7 +306,7 @@ t.test('decision 51: a search that runs when the stream breaks has no end', asyn
   t.strictSame(response.output, [])
 })
 
-t.test('decision 51: a truncated or filtered text is closed', async t => {
+t.test('decisions.md 51: a truncated or filtered text is closed', async t => {
   for (const version of versions) {
     for (const reason of ['length', 'blacklist']) {
       const { types, response } = await stream(gateway, version, `[[finish:${reason}]][[text:half]]`)
@@ -339,7 +339,7 @@ function listNulls(value: Loose, path: string[] = []): string[] {
   )
 }
 
-t.test('decision 40: responses and events have no null member that the SDK does not declare', async t => {
+t.test('decisions.md 40: responses and events have no null member that the SDK does not declare', async t => {
   const prompts = ['[[reason:so]][[text:a]][[tool:g {"a":1}]]', '[[finish:length]]x', '[[chunks:a|b]][[die]]']
   for (const version of versions) {
     for (const prompt of prompts) {

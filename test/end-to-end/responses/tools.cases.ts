@@ -65,7 +65,7 @@ t.test('responses 47: a chosen function is forced by its name and the response r
   }
 })
 
-t.test('decision 68: tools of additional_tools items are declared like those of tools', async t => {
+t.test('decisions.md 68: tools of additional_tools items are declared like those of tools', async t => {
   const parameters = { type: 'object', properties: { cell: { $ref: '#/$defs/C' } }, $defs: { C: { type: 'string' } } }
   const item = {
     type: 'additional_tools',

@@ -32,7 +32,7 @@ t.test('each client of this table has an adapter on both contracts', async t => 
 
 for (const { version, adapter } of chosen) {
   for (const [when, prompts] of failures) {
-    t.test(`decision 52: ${version} ${adapter.name} reports an error ${when}`, async t => {
+    t.test(`decisions.md 52: ${version} ${adapter.name} reports an error ${when}`, async t => {
       const errors = await Promise.all(
         prompts.map(prompt =>
           catchError(async () => {

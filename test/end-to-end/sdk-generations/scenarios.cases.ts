@@ -14,7 +14,7 @@ const suite = await startSuite()
 
 for (const { version, adapter } of suite.seats) {
   for (const [name, check] of scenarios) {
-    t.test(`decision 49: ${version} ${adapter.name}: ${name}`, t => check(t, adapter, traitsOf(version)))
+    t.test(`decisions.md 49: ${version} ${adapter.name}: ${name}`, t => check(t, adapter, traitsOf(version)))
   }
 }
 

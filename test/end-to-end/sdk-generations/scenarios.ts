@@ -68,7 +68,7 @@ export const scenarios: ReadonlyArray<
     }
   ],
   [
-    'decision 38: a loop runs both calls that the upstream returns',
+    'decisions.md 38: a loop runs both calls that the upstream returns',
     async (t, adapter, { hasParallelCalls, callForm = '' }) => {
       for (const isStream of [false, true]) {
         // A provider with one call per response makes the loop one turn longer.

@@ -1,5 +1,5 @@
-// The resources of a gateway stay bounded when clients disconnect within streams, stop reading, or receive large responses
-// (field lessons H4, H6, H7, H8).
+// The resources of a gateway stay bounded when clients disconnect within streams, stop reading, or
+// receive large responses (field-lessons.md H4, H6, H7, H8).
 
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Bodies that are nested as deep as the limit allows, in every family and on both contracts, translated on the event loop and in a pool
-// thread (operations contract, section 3.3; decision 42).
+// Bodies that are nested as deep as the limit allows, in every family and on both contracts,
+// translated on the event loop and in a pool thread (operations.md 3.3; decisions.md 42).
 
 import t from 'tap'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'
@@ -62,7 +62,7 @@ function pathOf(family: Family, version: 'v1' | 'v2'): string {
 }
 
 for (const [place, gateway] of gateways) {
-  t.test(`decision 42: tool schemas of 200 levels pass unchanged (${place})`, async t => {
+  t.test(`decisions.md 42: tool schemas of 200 levels pass unchanged (${place})`, async t => {
     const schema = schemaOf(201)
     for (const family of families) {
       for (const version of ['v1', 'v2'] as const) {
@@ -74,7 +74,7 @@ for (const [place, gateway] of gateways) {
     }
   })
 
-  t.test(`decision 42: bodies of 1000 levels pass, and deeper ones are 400 (${place})`, async t => {
+  t.test(`decisions.md 42: bodies of 1000 levels pass, and deeper ones are 400 (${place})`, async t => {
     for (const family of families) {
       const bodies = (levels: number): object[] => [
         schemaPlaces[family](schemaOf(levels - levelsAbove[family])),
@@ -97,7 +97,7 @@ for (const [place, gateway] of gateways) {
   })
 }
 
-t.test('decision 42: no deep value at any place of a body is an error of the gateway', async t => {
+t.test('decisions.md 42: no deep value at any place of a body is an error of the gateway', async t => {
   const [, gateway] = gateways[0]
   for (const [family, path, body] of wholeBodies) {
     for (const place of listPaths(body)) {

@@ -1,4 +1,5 @@
-// A client that leaves: what is counted, what is recorded, and the end of the upstream's work (operations contract, section 3.6).
+// A client that leaves: what is counted, what is recorded, and the end of the upstream's work
+// (operations.md 3.6).
 
 import t from 'tap'
 import { scrapeUntil } from '../../support/metrics.ts'

@@ -1,4 +1,5 @@
-// Failed model discoveries: the log names the cause, and all workers return the same error (bridge contract, section 6.1).
+// Failed model discoveries: the log names the cause, and all workers return the same error
+// (bridge.md 6.1).
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

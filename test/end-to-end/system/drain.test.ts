@@ -1,4 +1,4 @@
-// The shutdown of a gateway as clients of every family see it (operations contract, section 3.8; bridge contract, 9.3).
+// The shutdown of a gateway as clients of every family see it (operations.md 3.8; bridge.md 9.3).
 
 import { connect } from 'node:net'
 import t from 'tap'
@@ -27,7 +27,7 @@ const kinds = {
   content: 'UNAVAILABLE'
 }
 
-/** The whole body of the refusal (operations contract, section 3.8). */
+/** The whole body of the refusal (operations.md 3.8). */
 function writeRefusal(family: Family, requestId: string | null): object {
   const error = { message: 'Gateway routes are not ready.', code: 'gateway_not_ready' }
   const reason = 'gateway_shutting_down'
@@ -93,58 +93,61 @@ t.test(
   }
 )
 
-t.test('bridge 95; decision 44: while requests run, open connections stay usable and new ones are refused', async t => {
-  const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
-  })
-  const port = Number(new URL(gateway.url).port)
-  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
-  const ask = (family: (typeof families)[number]): string => {
-    const body = JSON.stringify(bodyOf(family, 'too late'))
-    const { pathname } = new URL(urlOf(gateway, family))
-    return `POST ${pathname} HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+t.test(
+  'bridge 95; decisions.md 44: while requests run, open connections stay usable and new ones are refused',
+  async t => {
+    const gateway = await startGateway(t, {
+      env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
+    })
+    const port = Number(new URL(gateway.url).port)
+    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
+    const ask = (family: (typeof families)[number]): string => {
+      const body = JSON.stringify(bodyOf(family, 'too late'))
+      const { pathname } = new URL(urlOf(gateway, family))
+      return `POST ${pathname} HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    }
+    const open = async () => {
+      const connection = await openConnection(t, port)
+      connection.socket.write(get('/health'))
+      t.match(await connection.waitFor(/\r\n\r\n/), /connection: keep-alive/i)
+      return connection
+    }
+    const refusal = /retry-after: 1\r\n[\s\S]*gateway_shutting_down/
+    const expected = [
+      [get('/health'), 200, /content-length: 0/],
+      [get('/ready'), 503, /gateway_shutting_down/],
+      ...families.map(family => [ask(family), 503, refusal] as const)
+    ] as const
+    const used = await Promise.all(expected.map(open))
+    const idle = await open()
+    const running = new AbortController()
+    const before = emulator.stats.activeChatRequests
+    const stream = await openStream(gateway, 'completions', '[[tick:50]][[len:100000]]', { signal: running.signal })
+    const whole = askIn(gateway, 'completions', '[[slow:3000]][[text:whole]]')
+    await emulator.waitFor(({ stats }) => stats.activeChatRequests > before + 1)
+    const exited = gateway.stop()
+    await waitUntil(() => isRefused(port), 'new connections are refused')
+    for (const [index, [request, status, more]] of expected.entries()) {
+      const connection = used[index]
+      connection?.socket.write(request)
+      await connection?.closed
+      const response = connection?.received().split('HTTP/1.1 ').at(-1) ?? ''
+      t.match(response, new RegExp(`^${status} `), request)
+      t.match(response, /\r\nconnection: close\r\n/, request)
+      t.match(response, more, request)
+    }
+    t.equal((await whole).status, 200)
+    t.notOk(idle.socket.destroyed, 'an idle connection stays open')
+    t.equal(gateway.process.exitCode, null)
+    running.abort()
+    await t.rejects(stream.text())
+    await idle.closed
+    t.equal(await exited, 0)
   }
-  const open = async () => {
-    const connection = await openConnection(t, port)
-    connection.socket.write(get('/health'))
-    t.match(await connection.waitFor(/\r\n\r\n/), /connection: keep-alive/i)
-    return connection
-  }
-  const refusal = /retry-after: 1\r\n[\s\S]*gateway_shutting_down/
-  const expected = [
-    [get('/health'), 200, /content-length: 0/],
-    [get('/ready'), 503, /gateway_shutting_down/],
-    ...families.map(family => [ask(family), 503, refusal] as const)
-  ] as const
-  const used = await Promise.all(expected.map(open))
-  const idle = await open()
-  const running = new AbortController()
-  const before = emulator.stats.activeChatRequests
-  const stream = await openStream(gateway, 'completions', '[[tick:50]][[len:100000]]', { signal: running.signal })
-  const whole = askIn(gateway, 'completions', '[[slow:3000]][[text:whole]]')
-  await emulator.waitFor(({ stats }) => stats.activeChatRequests > before + 1)
-  const exited = gateway.stop()
-  await waitUntil(() => isRefused(port), 'new connections are refused')
-  for (const [index, [request, status, more]] of expected.entries()) {
-    const connection = used[index]
-    connection?.socket.write(request)
-    await connection?.closed
-    const response = connection?.received().split('HTTP/1.1 ').at(-1) ?? ''
-    t.match(response, new RegExp(`^${status} `), request)
-    t.match(response, /\r\nconnection: close\r\n/, request)
-    t.match(response, more, request)
-  }
-  t.equal((await whole).status, 200)
-  t.notOk(idle.socket.destroyed, 'an idle connection stays open')
-  t.equal(gateway.process.exitCode, null)
-  running.abort()
-  await t.rejects(stream.text())
-  await idle.closed
-  t.equal(await exited, 0)
-})
+)
 
 t.test(
-  'operations 58; decision 52: at the deadline running requests end with the error of their family, and the exit code is 0',
+  'operations 58; decisions.md 52: at the deadline running requests end with the error of their family, and the exit code is 0',
   async t => {
     const gateway = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' }
@@ -165,7 +168,7 @@ t.test(
       }
       const end = await streamed[index]
       t.equal(readEnd(family, end?.text ?? ''), 'error', family)
-      // Decision 52: the clients of this family report only the broken connection.
+      // decisions.md 52: the clients of this family report only the broken connection.
       t.equal(end?.isCut, family === 'content', family)
     }
     t.equal(await exited, 0)

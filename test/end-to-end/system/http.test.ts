@@ -1,5 +1,5 @@
-// The checks of every request before its handler, with started gateways: open routes, paths, sizes, bodies, origins and
-// keys (operations contract, sections 1 to 5).
+// The checks of every request before its handler, with started gateways: open routes, paths, sizes,
+// bodies, origins and keys (operations.md 1 to 5).
 
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import Anthropic from '@anthropic-ai/sdk'
@@ -154,7 +154,7 @@ t.test(
   }
 )
 
-t.test('decision 58: version prefixes collapse behind any first segment', async t => {
+t.test('decisions.md 58: version prefixes collapse behind any first segment', async t => {
   for (const [path, family, upstreamPath] of [
     ['/v2/openai/v1/chat/completions', 'completions', '/api/v2/chat/completions'],
     ['/v2/openai/v1/responses', 'responses', '/api/v2/chat/completions'],
@@ -170,7 +170,7 @@ t.test('decision 58: version prefixes collapse behind any first segment', async 
   }
 })
 
-t.test('decision 58: HEAD is answered wherever GET is, and a wrong method names the right ones', async t => {
+t.test('decisions.md 58: HEAD is answered wherever GET is, and a wrong method names the right ones', async t => {
   const paths = ['/', '/v1', '/v2', '/v1/', '/api/hello', '/health', '/ping', '/livez', '/ready', '/readyz']
   const lists = ['/models', '/v1/models', '/v2/models', '/v1beta/models', '/v1/model/info', `/v1/models/${model}`]
   for (const path of [...paths, ...lists]) {
@@ -441,7 +441,7 @@ t.test('operations 31: a missing and a wrong key are a 401 in the family’s for
   }
 })
 
-t.test('decision 41: a wrong key is 401 however often it comes, and is logged at most once a second', async t => {
+t.test('decisions.md 41: a wrong key is 401 however often it comes, and is logged at most once a second', async t => {
   const gateway = await startGateway(t, {
     env: { ...emulatorVariables(emulator), GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'k1' }
   })
@@ -463,7 +463,7 @@ t.test('decision 41: a wrong key is 401 however often it comes, and is logged at
   t.notMatch(JSON.stringify(lines()), /127\.0\.0\.1|"no"/)
 })
 
-t.test('operations 32, 33, 34, 35; decision 56: the key is read from the first place that has one', async t => {
+t.test('operations 32, 33, 34, 35; decisions.md 56: the key is read from the first place that has one', async t => {
   const url = urlOf(keyed, 'completions')
   const body = bodyOf('completions', 'hi')
   const before = emulator.requests.length

@@ -1,5 +1,5 @@
-// The access lines of special requests: those that reach no route, those that fail, and those that belong to a
-// client's trace (operations contract, sections 3.1, 3.6, 7.3, 7.4 and 12; decision 59).
+// The access lines of special requests: those that reach no route, those that fail, and those that
+// belong to a client's trace (operations.md 3.1, 3.6, 7.3, 7.4 and 12; decisions.md 59).
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -118,7 +118,7 @@ for (const [prompt, errorType, stream, status] of [
   ['[[chunks:a|b]][[die:1]]', 'connect_error', true, 200],
   ['[[chunks:a|b]][[hang:1]]', 'timeout', true, 200]
 ] as const) {
-  t.test(`decision 59: ${prompt}${stream ? ', streamed,' : ''} has one line and an error type`, async t => {
+  t.test(`decisions.md 59: ${prompt}${stream ? ', streamed,' : ''} has one line and an error type`, async t => {
     const lifecycle = status === 200 ? 'streaming_aborted' : 'request_error'
     await Promise.all(
       everywhere.map(async ({ family, prefix }) => {
@@ -131,7 +131,7 @@ for (const [prompt, errorType, stream, status] of [
   })
 }
 
-t.test('decision 59: an error that is the first frame of a stream has one line and an error type', async t => {
+t.test('decisions.md 59: an error that is the first frame of a stream has one line and an error type', async t => {
   for (const { family, prefix } of everywhere) {
     for (const frame of [
       'data: {"status":503,"message":"m"}',
@@ -145,7 +145,7 @@ t.test('decision 59: an error that is the first frame of a stream has one line a
   }
 })
 
-t.test('decision 59: a failed call that is no chat has one line and an error type', async t => {
+t.test('decisions.md 59: a failed call that is no chat has one line and an error type', async t => {
   const lifecycle = 'request_error'
   for (const [path, operation, send] of [
     ['/embeddings', 'embeddings', () => post(`${gateway.url}/v1/embeddings`, { input: 'x' })],

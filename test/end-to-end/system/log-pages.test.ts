@@ -1,4 +1,4 @@
-// The log pages of a started gateway and of a complete worker (operations contract, sections 2.2 to 2.5).
+// The log pages of a started gateway and of a complete worker (operations.md 2.2 to 2.5).
 
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'

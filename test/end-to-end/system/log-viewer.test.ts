@@ -1,4 +1,4 @@
-// The log viewer in a headless browser (operations contract, section 2.4).
+// The log viewer in a headless browser (operations.md 2.4).
 
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

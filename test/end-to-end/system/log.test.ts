@@ -1,5 +1,5 @@
-// The runtime log of a started gateway: every request and every failure has its line (operations contract,
-// sections 3.6, 3.7 and 12).
+// The runtime log of a started gateway: every request and every failure has its line (operations.md
+// 3.6, 3.7 and 12).
 
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Upstream authorization that clients send (operations contract, section 4.4), in every family.
+// Upstream authorization that clients send (operations.md 4.4), in every family.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

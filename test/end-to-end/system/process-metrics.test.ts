@@ -1,4 +1,4 @@
-// The series about processes move through a started gateway (operations contract, section 7.5).
+// The series about processes move through a started gateway (operations.md 7.5).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

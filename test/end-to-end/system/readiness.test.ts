@@ -1,4 +1,5 @@
-// Readiness and the model catalog of a native gateway, as load balancers and clients see them (bridge contract, sections 5.3 and 6.1).
+// Readiness and the model catalog of a native gateway, as load balancers and clients see them
+// (bridge.md 5.3 and 6.1).
 
 import t from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'

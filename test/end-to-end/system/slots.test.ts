@@ -1,4 +1,4 @@
-// The host-wide concurrency limit of a model (operations contract, section 3.7; field lesson N8).
+// The host-wide concurrency limit of a model (operations.md 3.7; field-lessons.md N8).
 
 import { Agent, request } from 'node:http'
 import t from 'tap'

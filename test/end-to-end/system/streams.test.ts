@@ -1,5 +1,5 @@
-// Properties of the streams of every family: head, end, errors, immediate delivery, and the abort at a disconnect of the
-// client (field lessons A and H).
+// Properties of the streams of every family: head, end, errors, immediate delivery, and the abort
+// at a disconnect of the client (field-lessons.md A and H).
 
 import t from 'tap'
 import { get } from '../../support/client.ts'

@@ -179,7 +179,10 @@ export function readEvents(text: string): SentEvent[] {
     })
 }
 
-/** The content family's error stands alone at the end of a stream (decisions 52): here it becomes an event like the others. */
+/**
+ * The content family's error stands alone at the end of a stream (decisions.md 52): here it becomes
+ * an event like the others.
+ */
 function withFrameOfError(text: string): string {
   return text.replace(/(?<=^|\n\n)(?=\{"error":[^\n]+\}\n\n$)/, 'data: ')
 }

@@ -1,5 +1,5 @@
-// Tools in every family with both contracts of the upstream: tool choices, loops of several turns, and invalid histories
-// (field lessons B6, B8, B9, B11, B12, B13, C3).
+// Tools in every family with both contracts of the upstream: tool choices, loops of several turns,
+// and invalid histories (field-lessons.md B6, B8, B9, B11, B12, B13, C3).
 
 import t from 'tap'
 import { type HttpResponse, lastUpstreamChat, upstreamChats } from '../../support/client.ts'
@@ -398,7 +398,8 @@ t.test('arguments of a history that are not an object are refused with their pat
     responses: {
       input: [
         { role: 'user', content: 'go' },
-        // Text that is cut off is no error in this family (decision 51); a value of another type is.
+        // Text that is cut off is no error in this family (decisions.md 51); a value of another
+        // type is.
         { type: 'function_call', call_id: 'c', name: 'a', arguments: 7 },
         { type: 'function_call_output', call_id: 'c', output: '{}' }
       ]

@@ -1,4 +1,4 @@
-// Every span ends, also that of an aborted stream (field lesson K8).
+// Every span ends, also that of an aborted stream (field-lessons.md K8).
 
 import t from 'tap'
 import { families, openStream } from '../system/support.ts'

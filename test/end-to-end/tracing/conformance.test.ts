@@ -1,4 +1,4 @@
-// Spans as a collector receives them from a started gateway (operations contract, section 11).
+// Spans as a collector receives them from a started gateway (operations.md 11).
 
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'

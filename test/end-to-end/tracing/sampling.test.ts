@@ -1,4 +1,5 @@
-// Which requests are exported, and what the upstream, the log and the metrics learn of it (operations contract, section 11.6).
+// Which requests are exported, and what the upstream, the log and the metrics learn of it
+// (operations.md 11.6).
 
 import t from 'tap'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'

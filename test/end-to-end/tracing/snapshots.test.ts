@@ -1,5 +1,5 @@
-// The spans of every route, whole and streamed, well and not, as an in-process collector decodes them from OTLP: the same over HTTP and
-// gRPC (operations contract, sections 11.2 to 11.6; field lesson K7).
+// The spans of every route, whole and streamed, well and not, as an in-process collector decodes
+// them from OTLP: the same over HTTP and gRPC (operations.md 11.2 to 11.6; field-lessons.md K7).
 
 import t, { type Test } from 'tap'
 import { readGoldenSpans, writeSpans } from '../../golden/spans.ts'

@@ -1,5 +1,5 @@
-// Requests and their records while nothing takes the records (operations contract, section 8.3). The writer process is stopped, which blocks
-// every sink.
+// Requests and their records while nothing takes the records (operations.md 8.3). The writer
+// process is stopped, which blocks every sink.
 
 import t from 'tap'
 import { get } from '../../support/client.ts'

@@ -1,5 +1,6 @@
-// Secrets in every header, query, body and error path of requests: with everything captured that can be, none of them may reach a sink, the
-// log, a span, a metric, an admin page or a debug page (field lesson M1).
+// Secrets in every header, query, body and error path of requests: with everything captured that
+// can be, none of them may reach a sink, the log, a span, a metric, an admin page or a debug page
+// (field-lessons.md M1).
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

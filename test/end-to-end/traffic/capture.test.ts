@@ -1,4 +1,4 @@
-// What a record holds of a request's content, and how it is redacted (operations contract, section 8.2).
+// What a record holds of a request's content, and how it is redacted (operations.md 8.2).
 
 import t from 'tap'
 import type { JsonObject } from '../../../shared/json.ts'

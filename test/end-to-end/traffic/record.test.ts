@@ -1,4 +1,4 @@
-// What a record holds, for every way in which a request can end (operations contract, section 8.1).
+// What a record holds, for every way in which a request can end (operations.md 8.1).
 
 import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-// Records in a search server, written by a started gateway (operations contract, sections 8.5 and 9.6).
+// Records in a search server, written by a started gateway (operations.md 8.5 and 9.6).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

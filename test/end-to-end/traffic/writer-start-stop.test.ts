@@ -135,7 +135,7 @@ t.test('records beyond the retention are deleted at the start', async t => {
 })
 
 t.test(
-  'field lessons L11 and L12: records of failed requests can stay longer than others, content shorter',
+  'field-lessons.md L11 and L12: records of failed requests can stay longer than others, content shorter',
   async t => {
     const path = join(createTemporaryFolder(t), 'old.sqlite')
     const store = openSqliteStore(path, openSqliteQueries)
@@ -272,7 +272,7 @@ t.test('tables that may not be made refuse the start by name', async t => {
   )
 })
 
-t.test('field lesson L5: the size of the write-ahead log is a metric', async t => {
+t.test('field-lessons.md L5: the size of the write-ahead log is a metric', async t => {
   const gateway = await startRecordedGateway(t, { env: { GATEWAY_METRICS_ENABLED: 'true' } })
   t.equal((await askIn(gateway, 'completions', 'hello')).status, 200)
   await scrapeUntil(

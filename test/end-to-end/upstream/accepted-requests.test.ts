@@ -1,4 +1,5 @@
-// What clients of the native upstream send beside their own service's forms (decisions 60 and 64), through a started gateway.
+// What clients of the native upstream send beside their own service's forms (decisions.md 60 and
+// 64), through a started gateway.
 
 import t from 'tap'
 import { lastUpstreamChat, post } from '../../support/client.ts'
@@ -29,7 +30,7 @@ async function upload(): Promise<string> {
   return id
 }
 
-t.test('decision 60: texts of one turn of a content history are one text, also with calls among them', async t => {
+t.test('decisions.md 60: texts of one turn of a content history are one text, also with calls among them', async t => {
   const call = (id: string) => ({ functionCall: { id, name: 'f', args: {} } })
   const result = (id: string) => ({ functionResponse: { id, name: 'f', response: { ok: 1 } } })
   const contents = [
@@ -50,75 +51,81 @@ t.test('decision 60: texts of one turn of a content history are one text, also w
   t.strictSame(v2[3].content, [{ text: 'Done.' }])
 })
 
-t.test('decision 64: ids of uploaded files in `attachments` of a message are sent on, on both contracts', async t => {
-  const ids = [await upload(), await upload(), await upload()]
-  const messages = [
-    { role: 'user', content: 'Look.', attachments: ids },
-    { role: 'assistant', content: 'Yes.' },
-    { role: 'user', content: 'And?', attachments: null }
-  ]
-  t.strictSame((await sendChat('v1', messages)).messages[0], { role: 'user', content: 'Look.', attachments: ids })
-  t.strictSame((await sendChat('v2', messages)).messages[0], {
-    role: 'user',
-    content: [{ text: 'Look.' }, { files: ids.map(id => ({ id })) }]
-  })
-  for (const attachments of [[1], 'id', ['']]) {
-    const refused = await post(`${gateway.url}/v1/chat/completions`, {
-      model,
-      messages: [{ role: 'user', content: 'x', attachments }]
+t.test(
+  'decisions.md 64: ids of uploaded files in `attachments` of a message are sent on, on both contracts',
+  async t => {
+    const ids = [await upload(), await upload(), await upload()]
+    const messages = [
+      { role: 'user', content: 'Look.', attachments: ids },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: 'And?', attachments: null }
+    ]
+    t.strictSame((await sendChat('v1', messages)).messages[0], { role: 'user', content: 'Look.', attachments: ids })
+    t.strictSame((await sendChat('v2', messages)).messages[0], {
+      role: 'user',
+      content: [{ text: 'Look.' }, { files: ids.map(id => ({ id })) }]
     })
-    t.equal(refused.status, 400)
-    t.match(refused.json.error.param, /^messages\[0\]\.attachments/)
-  }
-})
-
-t.test('decision 64: an object as the result of a tool is sent as its JSON, in every family that has one', async t => {
-  const answer = { temp: 4, sky: 'grey' }
-  const toolCall = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }
-  for (const version of versions) {
-    const sent: object[][] = []
-    const body = await sendChat(version, [
-      { role: 'user', content: 'x' },
-      { role: 'assistant', content: null, tool_calls: [toolCall] },
-      { role: 'tool', tool_call_id: 'call_1', content: answer }
-    ])
-    sent.push(body.messages)
-    for (const [path, request] of [
-      [
-        'messages',
-        {
-          model,
-          max_tokens: 9,
-          messages: [
-            { role: 'user', content: 'x' },
-            { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }] },
-            { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: answer }] }
-          ]
-        }
-      ],
-      [
-        'responses',
-        {
-          model,
-          input: [
-            { role: 'user', content: 'x' },
-            { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' },
-            { type: 'function_call_output', call_id: 'call_1', output: answer }
-          ]
-        }
-      ]
-    ] as const) {
-      t.equal((await post(`${gateway.url}/${version}/${path}`, request)).status, 200, path)
-      sent.push(lastUpstreamChat(emulator).body.messages)
-    }
-    for (const messages of sent) {
-      if (version === 'v1') t.match(messages.at(-1), { role: 'function', name: 'f', content: JSON.stringify(answer) })
-      else t.match(messages.at(-1), { role: 'tool', content: [{ function_result: { name: 'f', result: answer } }] })
+    for (const attachments of [[1], 'id', ['']]) {
+      const refused = await post(`${gateway.url}/v1/chat/completions`, {
+        model,
+        messages: [{ role: 'user', content: 'x', attachments }]
+      })
+      t.equal(refused.status, 400)
+      t.match(refused.json.error.param, /^messages\[0\]\.attachments/)
     }
   }
-})
+)
 
-t.test('decision 64: a state id that stands only on the result message is sent on v2 and never on v1', async t => {
+t.test(
+  'decisions.md 64: an object as the result of a tool is sent as its JSON, in every family that has one',
+  async t => {
+    const answer = { temp: 4, sky: 'grey' }
+    const toolCall = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }
+    for (const version of versions) {
+      const sent: object[][] = []
+      const body = await sendChat(version, [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: null, tool_calls: [toolCall] },
+        { role: 'tool', tool_call_id: 'call_1', content: answer }
+      ])
+      sent.push(body.messages)
+      for (const [path, request] of [
+        [
+          'messages',
+          {
+            model,
+            max_tokens: 9,
+            messages: [
+              { role: 'user', content: 'x' },
+              { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }] },
+              { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: answer }] }
+            ]
+          }
+        ],
+        [
+          'responses',
+          {
+            model,
+            input: [
+              { role: 'user', content: 'x' },
+              { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' },
+              { type: 'function_call_output', call_id: 'call_1', output: answer }
+            ]
+          }
+        ]
+      ] as const) {
+        t.equal((await post(`${gateway.url}/${version}/${path}`, request)).status, 200, path)
+        sent.push(lastUpstreamChat(emulator).body.messages)
+      }
+      for (const messages of sent) {
+        if (version === 'v1') t.match(messages.at(-1), { role: 'function', name: 'f', content: JSON.stringify(answer) })
+        else t.match(messages.at(-1), { role: 'tool', content: [{ function_result: { name: 'f', result: answer } }] })
+      }
+    }
+  }
+)
+
+t.test('decisions.md 64: a state id that stands only on the result message is sent on v2 and never on v1', async t => {
   const toolCall = { id: 'call_9', type: 'function', function: { name: 'f', arguments: '{}' } }
   const messages = [
     { role: 'user', content: 'x' },
@@ -130,7 +137,7 @@ t.test('decision 64: a state id that stands only on the result message is sent o
   t.notMatch(JSON.stringify(await sendChat('v1', messages)), stateId)
 })
 
-t.test('decision 64: tools in the upstream’s own shape are sent on v2, from every family', async t => {
+t.test('decisions.md 64: tools in the upstream’s own shape are sent on v2, from every family', async t => {
   const specification = { name: 'f', parameters: { type: 'object', properties: {} } }
   const tools = [{ web_search: { indexes: ['w'] } }, { functions: { specifications: [specification] } }]
   const expected = [{ web_search: { indexes: ['w'] } }, { functions: { specifications: [specification] } }]
@@ -148,7 +155,7 @@ t.test('decision 64: tools in the upstream’s own shape are sent on v2, from ev
   t.notOk('tools' in (await sendChat('v1', messages, { tools: tools.slice(0, 1) })))
 })
 
-t.test('decision 64: the time zone of a search tool is the upstream’s user info', async t => {
+t.test('decisions.md 64: the time zone of a search tool is the upstream’s user info', async t => {
   const user_location = { type: 'approximate', timezone: 'Europe/Oslo' }
   const messages = [{ role: 'user', content: 'x' }]
   const search = { type: 'web_search', user_location }
@@ -164,7 +171,7 @@ t.test('decision 64: the time zone of a search tool is the upstream’s user inf
   t.notOk('user_info' in (await sendChat('v1', messages, { tools: [search] })))
 })
 
-t.test('decision 64: a result that repeats an id of the same turn is sent once', async t => {
+t.test('decisions.md 64: a result that repeats an id of the same turn is sent once', async t => {
   const response = { functionResponse: { id: 'c', name: 'f', response: { ok: 1 } } }
   const contents = [
     { role: 'user', parts: [{ text: 'x' }] },

@@ -1,4 +1,5 @@
-// The v1 chat contract (upstream contract, section 3) as the upstream and the client see it through a started gateway.
+// The v1 chat contract (upstream.md 3) as the upstream and the client see it through a started
+// gateway.
 
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'

@@ -1,4 +1,5 @@
-// The v2 chat contract (upstream contract, section 4) as the upstream and the client see it through a started gateway.
+// The v2 chat contract (upstream.md 4) as the upstream and the client see it through a started
+// gateway.
 
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'

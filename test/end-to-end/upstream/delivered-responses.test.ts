@@ -1,5 +1,5 @@
-// Everything that the native upstream sends reaches the client (decisions 61, 62, 63, 64 and 65, upstream contract section 12),
-// through a started gateway.
+// Everything that the native upstream sends reaches the client (decisions.md 61, 62, 63, 64 and 65,
+// upstream.md 12), through a started gateway.
 
 import t from 'tap'
 import { post, readFrames } from '../../support/client.ts'
@@ -35,7 +35,7 @@ async function streamScripted(version: Version, chunks: string[], more: object =
 const callsOf = (frames: Loose[]) => frames.flatMap(frame => frame.choices?.[0]?.delta.tool_calls ?? [])
 const finishOf = (frames: Loose[]) => frames.findLast(frame => frame.choices?.[0]?.finish_reason)
 
-t.test('decision 61: text of the last event is more text unless it equals the text of the stream', async t => {
+t.test('decisions.md 61: text of the last event is more text unless it equals the text of the stream', async t => {
   const end = (text: string) => done({ messages: [message([{ text }])] })
   t.equal(textOf(await streamScripted('v2', [delta({ text: 'one ' }), end('two.')])), 'one two.')
   t.equal(textOf(await streamScripted('v2', [delta({ text: 'one ' }), end('more')])), 'one more')
@@ -46,7 +46,7 @@ t.test('decision 61: text of the last event is more text unless it equals the te
   t.equal(reasoningOf(frames), 'why')
 })
 
-t.test('decision 61: v2 frames in the form of chat completions are read', async t => {
+t.test('decisions.md 61: v2 frames in the form of chat completions are read', async t => {
   const chunk = (change: object, more: object = {}) => ({
     choices: [{ delta: change, index: 0, ...more }],
     object: 'chat.completions'
@@ -72,7 +72,7 @@ t.test('decision 61: v2 frames in the form of chat completions are read', async 
   t.match(callsOf(called)[0], { function: { name: 'f' } })
 })
 
-t.test('decision 61: a stream without any readable payload is a protocol error on both contracts', async t => {
+t.test('decisions.md 61: a stream without any readable payload is a protocol error on both contracts', async t => {
   const streams: Array<[Version, string[]]> = [
     ['v1', ['data: {"a":1}\n\n', 'data: [DONE]\n\n']],
     ['v1', ['data: {"choices":[]}\n\n', 'data: [DONE]\n\n']],
@@ -90,7 +90,7 @@ t.test('decision 61: a stream without any readable payload is a protocol error o
   t.equal(finishOf(empty).choices[0].finish_reason, 'stop', 'a finish reason alone is a response')
 })
 
-t.test('decision 62: sources of a search are shown when there is no other text', async t => {
+t.test('decisions.md 62: sources of a search are shown when there is no other text', async t => {
   const sources = { 1: { url: 'https://example.test/a', title: 'A' } }
   const content = [{ inline_data: { images: [], sources } }]
   const whole = await answerWith('v2', { messages: [message(content)], finish_reason: 'stop' })
@@ -100,18 +100,21 @@ t.test('decision 62: sources of a search are shown when there is no other text',
   t.equal(textOf(await streamScripted('v2', [delta(...content), done()])), whole.choices[0].message.content)
 })
 
-t.test('decision 62: a reserved name is mapped back although the request does not declare the function', async t => {
-  const call = { name: '__gateway_user_search_web', arguments: { q: 'x' } }
-  const v2 = await answerWith('v2', { messages: [message([{ function_call: call }], { tool_state_id: stateId })] })
-  const choice = { index: 0, message: { role: 'assistant', content: '', function_call: call }, finish_reason: 'stop' }
-  const v1 = await answerWith('v1', { choices: [choice] })
-  for (const { choices, metadata } of [v1, v2]) {
-    t.equal(choices[0].message.tool_calls[0].function.name, 'web_search')
-    t.match(JSON.parse(metadata.upstream_called_tools), [{ name: 'web_search' }])
+t.test(
+  'decisions.md 62: a reserved name is mapped back although the request does not declare the function',
+  async t => {
+    const call = { name: '__gateway_user_search_web', arguments: { q: 'x' } }
+    const v2 = await answerWith('v2', { messages: [message([{ function_call: call }], { tool_state_id: stateId })] })
+    const choice = { index: 0, message: { role: 'assistant', content: '', function_call: call }, finish_reason: 'stop' }
+    const v1 = await answerWith('v1', { choices: [choice] })
+    for (const { choices, metadata } of [v1, v2]) {
+      t.equal(choices[0].message.tool_calls[0].function.name, 'web_search')
+      t.match(JSON.parse(metadata.upstream_called_tools), [{ name: 'web_search' }])
+    }
   }
-})
+)
 
-t.test('decision 62: the message id of the response wins over one inside it', async t => {
+t.test('decisions.md 62: the message id of the response wins over one inside it', async t => {
   const messages = [message([{ text: 'x' }], { message_id: 'inner' })]
   const body = { message_id: 'outer', messages, finish_reason: 'stop' }
   t.equal((await answerWith('v2', body)).metadata.upstream_message_id, 'outer')
@@ -126,7 +129,7 @@ t.test('decision 62: the message id of the response wins over one inside it', as
   t.equal(frames.findLast(frame => frame.metadata !== undefined).metadata.upstream_message_id, 'outer')
 })
 
-t.test('decision 63: metadata lists of tools are JSON arrays of objects, on v1 too', async t => {
+t.test('decisions.md 63: metadata lists of tools are JSON arrays of objects, on v1 too', async t => {
   const call = { name: 'f', arguments: { a: 1 } }
   const more = { tools: [functionTool('f')] }
   const v2 = {
@@ -154,7 +157,7 @@ t.test('decision 63: metadata lists of tools are JSON arrays of objects, on v1 t
   t.strictSame(JSON.parse(metadata.upstream_called_tools), [{ index: 0, name: 'f', role: 'assistant' }], 'too long')
 })
 
-t.test('decision 64: a call that the upstream answers itself is a run of a hosted tool', async t => {
+t.test('decisions.md 64: a call that the upstream answers itself is a run of a hosted tool', async t => {
   const call = { function_call: { name: 'current_time', arguments: { zone: 'UTC' } } }
   const result = {
     role: 'tool',
@@ -201,7 +204,7 @@ const withFiles = { messages: [message([{ text: 'Here.', files: [modelFile, audi
 const streamOfFiles = [event('response.message.delta', { messages: withFiles.messages }), done()]
 const lines = '3D model: m-1\n[Audio](https://example.test/s.mp3)'
 
-t.test('decision 65: 3D models and audio appear in every family, whole and streamed', async t => {
+t.test('decisions.md 65: 3D models and audio appear in every family, whole and streamed', async t => {
   const whole = await answerWith('v2', withFiles)
   t.equal(whole.choices[0].message.content, `Here.\n\n${lines}`)
   t.match(whole.choices[0].message.files, [modelFile, audioFile])
@@ -228,7 +231,7 @@ t.test('decision 65: 3D models and audio appear in every family, whole and strea
   t.equal(readFrames(contentStream.text).map(visible).join(''), `Here.\n\n${lines}`)
 })
 
-t.test('decision 65: a 3D model is an item of its own in Responses, and audio a line of the text', async t => {
+t.test('decisions.md 65: a 3D model is an item of its own in Responses, and audio a line of the text', async t => {
   const item = { type: 'model_3d_generate_call', status: 'completed', file_id: 'm-1', mime: 'model/gltf-binary' }
   emulator.respondNext({ body: withFiles })
   const whole = await post(`${gateway.url}/v2/responses`, { model, input: 'x' })
@@ -247,7 +250,7 @@ t.test('decision 65: a 3D model is an item of its own in Responses, and audio a 
   t.match(generated.json.output[0], { type: item.type, mime: item.mime, target: 'model', file_id: /^[0-9a-f-]{36}$/ })
 })
 
-t.test('decision 65: nothing is added to JSON that the client requested', async t => {
+t.test('decisions.md 65: nothing is added to JSON that the client requested', async t => {
   const schema = { type: 'object', properties: {} }
   const response_format = { type: 'json_schema', json_schema: { name: 's', schema } }
   const body = { messages: [message([{ text: '{}', files: [modelFile] }])], finish_reason: 'stop' }
@@ -272,7 +275,7 @@ t.test('the query of a search is the upstream’s, and a code run is shown as in
   t.ok(statuses.includes('interpreting'))
 })
 
-t.test('decision 63: what a whole response tells about tools a stream tells too', async t => {
+t.test('decisions.md 63: what a whole response tells about tools a stream tells too', async t => {
   const more = { tools: [functionTool('f')] }
   for (const version of versions) {
     const prompt = '[[tool:f {"a":1}]]'

@@ -1,4 +1,4 @@
-// What the upstream's failures become in every family (upstream contract, section 9; field lesson A15).
+// What the upstream's failures become in every family (upstream.md 9; field-lessons.md A15).
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,5 +1,6 @@
-// A call that the upstream refuses has one line in the log of a started gateway: what was asked, what came back and for which
-// request, and nothing of what either side said (operations contract, section 12; field lessons M1, M2).
+// A call that the upstream refuses has one line in the log of a started gateway: what was asked,
+// what came back and for which request, and nothing of what either side said (operations.md 12;
+// field-lessons.md M1, M2).
 
 import t from 'tap'
 import { get, type HttpResponse, post } from '../../support/client.ts'

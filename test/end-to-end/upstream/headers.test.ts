@@ -1,4 +1,5 @@
-// The headers of every call, and those of the responses (upstream contract, sections 1.3 to 1.5), through a started gateway.
+// The headers of every call, and those of the responses (upstream.md 1.3 to 1.5), through a started
+// gateway.
 
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'

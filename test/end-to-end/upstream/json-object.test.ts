@@ -1,4 +1,5 @@
-// JSON without a schema in every family that has such a mode: refused, or sent as the schema of any object (decisions 55).
+// JSON without a schema in every family that has such a mode: refused, or sent as the schema of any
+// object (decisions.md 55).
 
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
@@ -32,7 +33,7 @@ function sentFormat(): unknown {
   return body.response_format ?? body.model_options?.response_format
 }
 
-t.test('decision 55: JSON without a schema is refused with the client’s field by default', async t => {
+t.test('decisions.md 55: JSON without a schema is refused with the client’s field by default', async t => {
   const before = upstreamChats(emulator).length
   for (const family of families) {
     for (const prefix of requests[family].prefixes) {
@@ -46,7 +47,7 @@ t.test('decision 55: JSON without a schema is refused with the client’s field 
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('decision 55: with any_object it is sent as the schema of any object', async t => {
+t.test('decisions.md 55: with any_object it is sent as the schema of any object', async t => {
   for (const family of families) {
     for (const prefix of requests[family].prefixes) {
       const response = await askIn(lenient, family, 'hi', { prefix, more: requests[family].bare })
@@ -57,7 +58,7 @@ t.test('decision 55: with any_object it is sent as the schema of any object', as
   }
 })
 
-t.test('decision 55: a JSON object with a schema is structured output, whatever the mode', async t => {
+t.test('decisions.md 55: a JSON object with a schema is structured output, whatever the mode', async t => {
   const format = { type: 'json_object', schema }
   for (const gateway of [strict, lenient]) {
     for (const prefix of ['/v1', '/v2']) {

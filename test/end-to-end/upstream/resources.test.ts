@@ -1,4 +1,4 @@
-// Embeddings, models, token counts and files (upstream contract, sections 5 to 8) through a started gateway.
+// Embeddings, models, token counts and files (upstream.md 5 to 8) through a started gateway.
 
 import t from 'tap'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'

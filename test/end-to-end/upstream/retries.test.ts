@@ -1,4 +1,4 @@
-// Retries of failed calls (upstream contract, section 1.6), as clients and the upstream see them.
+// Retries of failed calls (upstream.md 1.6), as clients and the upstream see them.
 
 import t from 'tap'
 import { get, post } from '../../support/client.ts'

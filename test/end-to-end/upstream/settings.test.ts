@@ -1,5 +1,5 @@
-// Every `UPSTREAM_*` setting (upstream contract, section 1.2) does what it says in a started gateway. Addresses, tokens, TLS,
-// proxies and retries have files of their own.
+// Every `UPSTREAM_*` setting (upstream.md 1.2) does what it says in a started gateway. Addresses,
+// tokens, TLS, proxies and retries have files of their own.
 
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -137,7 +137,7 @@ t.test('the timeouts bound each silence before and within a response, and not it
   t.equal((await ask(gateway, 'v1', 'still there?')).status, 200)
 })
 
-t.test('decision 66: the response of a chat may take longer to begin than any other', async t => {
+t.test('decisions.md 66: the response of a chat may take longer to begin than any other', async t => {
   const thinking = await startGateway(t, {
     env: { ...emulatorVariables(emulator), UPSTREAM_TIMEOUT: '1', GATEWAY_STREAM_IDLE_TIMEOUT_SECONDS: '1' }
   })
@@ -223,7 +223,7 @@ t.test('no more connections than allowed are made, and one that waits for them i
   t.ok(received(own, '/oauth').length <= 1)
 })
 
-t.test('decision 47: a worker makes 1024 connections to the upstream when no number is set', async t => {
+t.test('decisions.md 47: a worker makes 1024 connections to the upstream when no number is set', async t => {
   const own = await startEmulator(t)
   const gateway = await startGateway(t, { env: { ...emulatorVariables(own), UPSTREAM_TIMEOUT: '5' } })
   t.equal((await ask(gateway, 'v1', 'hi')).status, 200)

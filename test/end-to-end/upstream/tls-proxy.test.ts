@@ -1,4 +1,5 @@
-// Certificates and proxies on the way to the upstream (upstream contract, sections 1.2 and 1.3), set as an operator sets them.
+// Certificates and proxies on the way to the upstream (upstream.md 1.2 and 1.3), set as an operator
+// sets them.
 
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// How calls are authorized (upstream contract, section 2): both token calls, their life cycle in several workers, and refusals.
+// How calls are authorized (upstream.md 2): both token calls, their life cycle in several workers,
+// and refusals.
 
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
@@ -48,7 +49,7 @@ t.test(
   }
 )
 
-t.test('decision 47: a token that was refused twice in one call is discarded', async t => {
+t.test('decisions.md 47: a token that was refused twice in one call is discarded', async t => {
   const { emulator, gateway } = shared
   for (const version of versions) {
     t.equal((await ask(gateway, version, 'hi')).status, 200)

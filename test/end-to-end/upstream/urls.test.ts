@@ -1,4 +1,4 @@
-// Where calls go (upstream contract, section 1.1): one configured base, both API versions, the token endpoints.
+// Where calls go (upstream.md 1.1): one configured base, both API versions, the token endpoints.
 
 import t from 'tap'
 import { get, post } from '../../support/client.ts'

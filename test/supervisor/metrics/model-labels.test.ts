@@ -1,4 +1,4 @@
-// The `model` label of the concurrency figures (operations contract, section 7.4; field lesson K5).
+// The `model` label of the concurrency figures (operations.md 7.4; field-lessons.md K5).
 
 import t from 'tap'
 import { createDiscoveredComposition } from '../../../shared/catalog-composition.ts'

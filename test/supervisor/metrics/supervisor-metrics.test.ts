@@ -1,4 +1,5 @@
-// How a scrape collects what the workers have: deadline, late workers, shared scrapes (operations contract, section 7.5).
+// How a scrape collects what the workers have: deadline, late workers, shared scrapes
+// (operations.md 7.5).
 
 import { pino } from 'pino'
 import t, { type Test } from 'tap'

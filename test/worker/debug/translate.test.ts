@@ -36,7 +36,7 @@ const NONE: string[] = []
 const FORM = ['normalized']
 const BOTH = ['normalized', 'openai']
 
-/** The members of `intermediate` by target, for every source (operations contract, section 10.1). */
+/** The members of `intermediate` by target, for every source (operations.md 10.1). */
 const pairs: Readonly<Record<string, Readonly<Record<string, string[] | undefined>>>> = {
   openai: { openai: NONE, anthropic: FORM, normalized: NONE, upstream: BOTH, gemini: FORM, responses: FORM },
   anthropic: { openai: NONE, anthropic: NONE, normalized: NONE, upstream: BOTH, gemini: FORM, responses: FORM },

@@ -39,7 +39,7 @@ t.test('operations 45: context headers are sent in the upstream spelling, other 
 })
 
 const denied = [
-  // operations contract, section 6: exact names, then prefixes
+  // operations.md 6: exact names, then prefixes
   'accept accept-encoding authorization connection content-length content-type cookie expect forwarded host keep-alive',
   'proxy-authorization set-cookie te trailer transfer-encoding upgrade user-agent x-api-key x-goog-api-key x-forwarded-for',
   'x-forwarded-host x-forwarded-port x-forwarded-proto x-real-ip',

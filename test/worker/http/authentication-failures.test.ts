@@ -24,24 +24,27 @@ function start() {
   return { clock, fail, lines, observed: () => observed }
 }
 
-t.test('decision 41: an address is logged at most once a second, with the number of failures in between', async t => {
-  const { clock, fail, lines, observed } = start()
-  fail('a')
-  clock.nowMs = 999
-  fail('a')
-  fail('a')
-  fail('b')
-  clock.nowMs = 1000
-  fail('a')
-  t.same(lines(), [
-    ['#a', 0],
-    ['#b', 0],
-    ['#a', 2]
-  ])
-  t.equal(observed(), 5, 'every failure is observed')
-})
+t.test(
+  'decisions.md 41: an address is logged at most once a second, with the number of failures in between',
+  async t => {
+    const { clock, fail, lines, observed } = start()
+    fail('a')
+    clock.nowMs = 999
+    fail('a')
+    fail('a')
+    fail('b')
+    clock.nowMs = 1000
+    fail('a')
+    t.same(lines(), [
+      ['#a', 0],
+      ['#b', 0],
+      ['#a', 2]
+    ])
+    t.equal(observed(), 5, 'every failure is observed')
+  }
+)
 
-t.test('decision 41: the number of addresses in memory is bounded', async t => {
+t.test('decisions.md 41: the number of addresses in memory is bounded', async t => {
   const { fail, lines } = start()
   fail('first')
   for (let index = 0; index < 1024; index += 1) fail(`other-${index}`)

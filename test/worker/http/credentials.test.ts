@@ -104,7 +104,7 @@ t.test('named keys are accepted beside the first one', async t => {
   t.equal((await chat({ 'x-api-key': 'next' })).status, 401)
 })
 
-t.test('decision 41: a wrong key is 401 however often it is sent, and observers see each failure', async t => {
+t.test('decisions.md 41: a wrong key is 401 however often it is sent, and observers see each failure', async t => {
   const failures: string[] = []
   const observer = {
     name: 'failures',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { detectModelsFamily, familyOfPath } from '../../../worker/http/families.ts'
 
-t.test('the shared model lists take the family that the headers of the client show (bridge contract, 6.3)', async t => {
+t.test('the shared model lists take the family that the headers of the client show (bridge.md 6.3)', async t => {
   const cases: Array<[headers: Record<string, string>, query: Record<string, string>, family: string]> = [
     [{}, {}, 'completions'],
     [{ 'user-agent': 'OpenAI/JS 6.49' }, {}, 'completions'],
@@ -24,7 +24,7 @@ t.test('the shared model lists take the family that the headers of the client sh
   }
 })
 
-t.test('an unknown path has a family for its error (operations contract, 1.1)', async t => {
+t.test('an unknown path has a family for its error (operations.md 1.1)', async t => {
   const cases: Array<[path: string, family: string]> = [
     ['/v1/messages/nope', 'messages'],
     ['/messages', 'messages'],

@@ -1,4 +1,4 @@
-// Fingerprints of keys and addresses (operations contract, section 3.1).
+// Fingerprints of keys and addresses (operations.md 3.1).
 
 import { createHmac } from 'node:crypto'
 import t from 'tap'

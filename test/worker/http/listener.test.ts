@@ -57,7 +57,7 @@ t.test('with a key and a certificate it speaks TLS', async t => {
 })
 
 t.test(
-  'decision 44: open connections stay usable after the worker stopped accepting, until it closes (I5)',
+  'decisions.md 44: open connections stay usable after the worker stopped accepting, until it closes (I5)',
   async t => {
     const { promise: arrived, resolve: arrive } = signalled<void>()
     const { promise: finished, resolve: finish } = signalled<void>()

@@ -5,7 +5,7 @@ import * as fc from '../../support/properties.ts'
 const options = { metricsPath: '/metrics' }
 
 const table: Array<[target: string, repaired: string]> = [
-  // operations contract, section 3.2
+  // operations.md 3.2
   ['/api/v1/chat/completions', '/v1/chat/completions'],
   ['/anthropic/v1/messages/count_tokens', '/v1/messages/count_tokens'],
   ['/v1/v1/models', '/v1/models'],
@@ -24,13 +24,13 @@ const table: Array<[target: string, repaired: string]> = [
   ['/debug/explain/responses', '/debug/explain/responses'],
   ['/debug/v1/responses', '/v1/responses'],
   ['/_admin/logs/models', '/_admin/logs/models'],
-  // completions contract, section 1.1
+  // completions.md 1.1
   ['/foo/bar/chat/completions', '/chat/completions'],
   ['/v1/v1/chat/completions', '/v1/chat/completions'],
   ['/v2/v1/chat/completions', '/v2/chat/completions'],
   ['/v1/v2/chat/completions', '/v1/v2/chat/completions'],
   ['/v1/chat/completions/', '/v1/chat/completions'],
-  // Decision 58: the segment behind the first version is any word.
+  // decisions.md 58: the segment behind the first version is any word.
   ['/v2/openai/v1/chat/completions', '/v2/chat/completions'],
   ['/v1/openai/v1/chat/completions', '/v1/chat/completions'],
   ['/v2/anthropic/v1/messages/count_tokens', '/v2/messages/count_tokens'],

@@ -16,7 +16,7 @@ t.test('the longest name that tools may have fits beside a uuid', async t => {
   t.equal(readToolCallId(id).name, name)
 })
 
-t.test('decision 39: without a name an id has at most 40 characters and carries the same state', async t => {
+t.test('decisions.md 39: without a name an id has at most 40 characters and carries the same state', async t => {
   const write = (stateId: string | undefined, callNumber = 2) =>
     writeToolCallId({ stateId, name: undefined, callNumber, nonce: uuid })
   t.equal(write(uuid).length, 36)
@@ -28,7 +28,7 @@ t.test('decision 39: without a name an id has at most 40 characters and carries 
   t.same(readToolCallId(write(undefined)), { callNumber: 2, isOwn: true })
 })
 
-t.test('decision 39: a uuid keeps its case, and a state id that is left out is reported', async t => {
+t.test('decisions.md 39: a uuid keeps its case, and a state id that is left out is reported', async t => {
   const upper = '77D3FB14-457A-46BA-937E-8D856156D003'
   const reported: string[] = []
   const read = (stateId: string, name?: string) => {
@@ -50,7 +50,7 @@ t.test('decision 39: a uuid keeps its case, and a state id that is left out is r
   t.same(reported, [mixed, 's'.repeat(36)])
 })
 
-t.test('decision 39: ids that earlier builds issued are read', async t => {
+t.test('decisions.md 39: ids that earlier builds issued are read', async t => {
   const issued = {
     call_gw_AQIQAZ6Dc9yaeIOvYOuyC3nh4W9yZGVyX3N0YXR1cz9K: { stateId: uuid, name: 'order_status', callNumber: 2 },
     call_gw_AgAEdHMtMWe60A: { stateId: 'ts-1', name: 'g', callNumber: 0 },

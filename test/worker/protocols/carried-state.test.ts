@@ -1,5 +1,6 @@
-// State that a provider wants back survives the response, the echo of the client's SDK and the next request, through every client
-// protocol, whole and streamed, for every kind of provider (decisions 30).
+// State that a provider wants back survives the response, the echo of the client's SDK and the next
+// request, through every client protocol, whole and streamed, for every kind of provider
+// (decisions.md 30).
 
 import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream'
 import { Stream as MessagesSdkStream } from '@anthropic-ai/sdk/streaming'

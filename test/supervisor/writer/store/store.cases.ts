@@ -420,7 +420,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
   })
 
   t.test(
-    'field lesson L12: a purge may keep records of failed requests longer, with the sums of their hours',
+    'field-lessons.md L12: a purge may keep records of failed requests longer, with the sums of their hours',
     async t => {
       const failed = {
         1: { status_code: 500 },
@@ -466,7 +466,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     }
   )
 
-  t.test('field lesson L11: content can be deleted before its records', async t => {
+  t.test('field-lessons.md L11: content can be deleted before its records', async t => {
     const content = {
       request_headers_redacted: { accept: '*/*' },
       request_body_redacted: { a: 1 },

@@ -1,4 +1,4 @@
-// The attributes, events and status of spans (operations contract, sections 11.2 to 11.6).
+// The attributes, events and status of spans (operations.md 11.2 to 11.6).
 
 import t from 'tap'
 import { GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'

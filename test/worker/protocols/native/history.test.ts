@@ -84,14 +84,17 @@ t.test('parts of text are joined with a line feed, pieces of one text with nothi
   t.strictSame(v1([{ ...parts, form: 'pieces' }]), [{ role: 'user', content: 'ab' }])
 })
 
-t.test('pieces stay one text with a call among them; only media between them separate them (decision 60)', async t => {
-  const text = (piece: string) => ({ type: 'text', text: piece }) as const
-  const turn: NormalizedMessage = { ...assistant(text('Let me '), call('c1', 'a'), text('look.')), form: 'pieces' }
-  t.match(v2([turn]), [{ content: [{ text: 'Let me look.' }, { function_call: { name: 'a' } }] }])
-  const file = { type: 'file', source: { kind: 'file-id', fileId: 'f' }, path: 'p' } as const
-  const mixed: NormalizedMessage = { ...user(text('a'), text('b'), file, text('c')), form: 'pieces' }
-  t.match(v1([mixed]), [{ content: 'ab\nc', attachments: ['f'] }])
-})
+t.test(
+  'pieces stay one text with a call among them; only media between them separate them (decisions.md 60)',
+  async t => {
+    const text = (piece: string) => ({ type: 'text', text: piece }) as const
+    const turn: NormalizedMessage = { ...assistant(text('Let me '), call('c1', 'a'), text('look.')), form: 'pieces' }
+    t.match(v2([turn]), [{ content: [{ text: 'Let me look.' }, { function_call: { name: 'a' } }] }])
+    const file = { type: 'file', source: { kind: 'file-id', fileId: 'f' }, path: 'p' } as const
+    const mixed: NormalizedMessage = { ...user(text('a'), text('b'), file, text('c')), form: 'pieces' }
+    t.match(v1([mixed]), [{ content: 'ab\nc', attachments: ['f'] }])
+  }
+)
 
 t.test('a message without content is sent as an empty text', async t => {
   t.strictSame(v1([assistant(), say('user', 'x')]), [
@@ -338,7 +341,7 @@ t.test('a repeated id belongs to the latest open call', async t => {
   ])
 })
 
-t.test('a result that repeats an id of its turn is sent once, in a later turn again (decision 64)', async t => {
+t.test('a result that repeats an id of its turn is sent once, in a later turn again (decisions.md 64)', async t => {
   const once = tool(result('1', '"x"'), result('1', '"x"'))
   const sent = v1([assistant(call('1', 'a')), once, tool(result('1', '"x"'))])
   t.match(sent, [{ function_call: { name: 'a' } }, { name: 'a', content: '{"result":"x"}' }])
@@ -350,7 +353,7 @@ t.test('a result that repeats an id of its turn is sent once, in a later turn ag
 })
 
 t.test(
-  'a state id that stands only beside the result is sent on v2 with the call and the result (decision 64)',
+  'a state id that stands only beside the result is sent on v2 with the call and the result (decisions.md 64)',
   async t => {
     const state = { native: { toolStateId: stateId } }
     const messages = [assistant(call('foreign_1', 'a')), tool(result('foreign_1', '1', { state }))]

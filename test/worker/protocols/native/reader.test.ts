@@ -55,7 +55,7 @@ t.test('with parallel calls switched on, no call is given before the upstream ha
   ])
 })
 
-t.test('decision 38: every call of a response is read, in order, whole and streamed', async t => {
+t.test('decisions.md 38: every call of a response is read, in order, whole and streamed', async t => {
   const call = (a: number) => ({ function_call: { name: 'f', arguments: { a } } })
   const summary = (events: readonly NormalizedEvent[]) => {
     const { items, finish } = accumulateEvents(events)
@@ -110,7 +110,7 @@ t.test('the digits of integers beyond 2^53 in arguments do not change, whole and
   t.equal(starts.length, 2, 'calls that differ only in such a digit are two')
 })
 
-t.test('decision 39: an id holds the name of the function where the conversation is stored', async t => {
+t.test('decisions.md 39: an id holds the name of the function where the conversation is stored', async t => {
   const call = { function_call: { name: 'f', arguments: {} } }
   const message = { role: 'assistant', tool_state_id: '019e8374-28b2-741f-a05c-000000000001', content: [call] }
   const whole = Buffer.from(JSON.stringify({ messages: [message], finish_reason: 'function_call' }))
@@ -205,7 +205,7 @@ t.test('only the first of several choices is read', async t => {
 })
 
 t.test(
-  'a response without message, finish reason and usage is an error, whole and streamed (B3, decision 61)',
+  'a response without message, finish reason and usage is an error, whole and streamed (B3, decisions.md 61)',
   async t => {
     const unusable = { code: 'provider_protocol_error' }
     const check = (create: NativeFace, payload: object) => {

@@ -18,7 +18,7 @@ t.test('arguments that are no object are refused and never dropped (B12)', async
   }
 })
 
-t.test('decision 42: text that nests deeper than a body may is refused with its path', async t => {
+t.test('decisions.md 42: text that nests deeper than a body may is refused with its path', async t => {
   const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
   t.equal(readToolArguments(nested(1000), 'p').argumentsText, nested(1000))
   for (const levels of [1001, 200_000]) {

@@ -3,7 +3,7 @@ import { coerceToolResult } from '../../../../worker/protocols/shared/tool-resul
 
 const coerce = (text: string) => coerceToolResult([{ type: 'text', text }], false)
 
-t.test('decision 42: a result that nests deeper than a body may stays text', async t => {
+t.test('decisions.md 42: a result that nests deeper than a body may stays text', async t => {
   const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
   t.equal(coerce(nested(1000)).text, nested(1000))
   for (const levels of [1001, 200_000]) {

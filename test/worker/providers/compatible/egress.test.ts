@@ -1,4 +1,4 @@
-// Where the connections of a profile may lead (bridge contract, section 8.6).
+// Where the connections of a profile may lead (bridge.md 8.6).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

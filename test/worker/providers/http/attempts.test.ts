@@ -64,7 +64,7 @@ async function begin(attempts: Attempts): Promise<Attempt> {
 const twice = { retriesMax: 2, backoffSeconds: 0, statuses: [429, 503] }
 
 t.test(
-  'decision 47: a held credential that is refused is renewed once, and the second one is discarded too',
+  'decisions.md 47: a held credential that is refused is renewed once, and the second one is discarded too',
   async t => {
     const [old, renewed] = [credential('old', false), credential('new', true)]
     const { source, rejected } = createSource([old, renewed])

@@ -171,7 +171,7 @@ t.test('an error frame after content is an event, and one before any content is 
   t.equal(early.batches.length, 0)
 })
 
-t.test('every failure inside a stream leaves one line in the log (decision 59)', async t => {
+t.test('every failure inside a stream leaves one line in the log (decisions.md 59)', async t => {
   const rows: Array<[body: string, line: Record<string, unknown>]> = [
     [
       `${frame('a')}data: {"status":503,"message":"late"}\n\n`,

@@ -156,7 +156,7 @@ t.test('an unusable body with status 200 is a protocol error', async t => {
   }
 })
 
-t.test('an error in a body with status 200 leaves one line in the log (decision 59)', async t => {
+t.test('an error in a body with status 200 leaves one line in the log (decisions.md 59)', async t => {
   const bodies: unknown[] = [{ status: 429, message: 'Too Many Requests' }, { choices: 'none' }]
   const stub = await startStub((_request, response) => sendJson(response, 200, bodies.shift()))
   t.teardown(() => stub.close())

@@ -328,7 +328,7 @@ t.test('a broken body is a transport failure', async t => {
   })
 })
 
-t.test('an error keeps its status when its body breaks off or stalls (decision 6)', async t => {
+t.test('an error keeps its status when its body breaks off or stalls (decisions.md 6)', async t => {
   for (const end of ['break', 'stall'] as const) {
     const { pool, origin } = await startSocketServer(t, socket =>
       socket.once('data', () => {

@@ -30,7 +30,7 @@ t.test('a whole chat is one push, with the body, the headers and the credential 
     'content-type': 'application/json'
   })
   t.equal(request?.body.toString(), '{"say":true}')
-  // A kind may keep the headers of the client's request and its id to itself (bridge contract, section 8.2).
+  // A kind may keep the headers of the client's request and its id to itself (bridge.md 8.2).
   t.equal(request?.headers['x-custom'], undefined)
   t.equal(request?.headers['x-request-id'], undefined)
 })
@@ -149,7 +149,7 @@ t.test('stop strings are applied to whole and streamed chats', async t => {
   }
 })
 
-t.test('decision 38: a client that refused several calls gets the first from any provider kind', async t => {
+t.test('decisions.md 38: a client that refused several calls gets the first from any provider kind', async t => {
   const stub = await startStub((request, response) => {
     if (request.headers.accept === undefined) return sendJson(response, 200, { calls: ['f', 'g', 'f'] })
     response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -88,7 +88,7 @@ const failures: Array<[name: string, errorType: string, call: Call]> = [
   ]
 ]
 
-t.test('every failure of a call leaves one line and one report, wherever it stands (decision 59)', async t => {
+t.test('every failure of a call leaves one line and one report, wherever it stands (decisions.md 59)', async t => {
   for (const retries of ['0', '1']) {
     const { executor, memory } = startPool(
       t,

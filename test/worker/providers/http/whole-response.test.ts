@@ -71,7 +71,7 @@ t.test('a body that is not JSON is a protocol error', async t => {
   t.match(await rejection((async () => readJson(response))()), { error: { code: 'provider_protocol_error' } })
 })
 
-t.test('the status of an error counts even when its body cannot be decompressed (decision 6)', async t => {
+t.test('the status of an error counts even when its body cannot be decompressed (decisions.md 6)', async t => {
   for (const [encoding, bytes] of [
     ['br', brotliCompressSync('{}')],
     ['gzip', gzipSync('text').subarray(0, 12)]

@@ -1,4 +1,5 @@
-// Native profiles of a file: each has its own destination and authorization key, and the settings give the rest (bridge contract, 7.2).
+// Native profiles of a file: each has its own destination and authorization key, and the settings
+// give the rest (bridge.md 7.2).
 
 import t, { type Test } from 'tap'
 import { createEmulator, type Emulator } from '../../../../ops/emulator/server.ts'

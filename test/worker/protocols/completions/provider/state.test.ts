@@ -1,4 +1,5 @@
-// State that a provider wants back travels through every client protocol that has a place for it (field lesson C3).
+// State that a provider wants back travels through every client protocol that has a place for it
+// (field-lessons.md C3).
 
 import t from 'tap'
 import { accumulateEvents, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'

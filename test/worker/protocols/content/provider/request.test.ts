@@ -378,7 +378,7 @@ t.test('an effort becomes a level, or a budget for models that take no level', a
   ] as const) {
     t.strictSame(thinking(effort, 'gemini-3-pro-preview'), { includeThoughts: true, thinkingLevel: level })
   }
-  t.strictSame(thinking('xhigh', 'gemini-3-pro'), { includeThoughts: true, thinkingLevel: 'XHIGH' }, 'decisions 37')
+  t.strictSame(thinking('xhigh', 'gemini-3-pro'), { includeThoughts: true, thinkingLevel: 'XHIGH' }, 'decisions.md 37')
   t.strictSame(thinking('low', 'other'), { includeThoughts: true, thinkingLevel: 'LOW' })
   t.strictSame(thinking('medium', 'gemini-2.5-flash'), { includeThoughts: true, thinkingBudget: 8192 })
   t.equal(thinking('none', 'gemini-3-pro'), undefined, 'C5')

@@ -1,4 +1,5 @@
-// Signatures that a provider of this kind issued come back to it on the parts they came with, through every client protocol (field lesson C3).
+// Signatures that a provider of this kind issued come back to it on the parts they came with,
+// through every client protocol (field-lessons.md C3).
 
 import t from 'tap'
 import { accumulateEvents, type JsonObject, type JsonValue } from '../../../../../worker/normalized/index.ts'

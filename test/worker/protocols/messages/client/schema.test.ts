@@ -30,7 +30,10 @@ import type { Parameter } from '../../../../../worker/protocols/shared/parameter
 messagesParameters satisfies Record<keyof MessageCreateParamsBase | keyof BetaCreateParams, Parameter>
 countTokensParameters satisfies Record<keyof MessageCountTokensParams | keyof BetaCountTokensParams, Parameter>
 type MustBe<Wanted, _Written extends Wanted> = true
-/** The SDK's type with every member optional that may be null: the service omits most of them (decisions 40). */
+/**
+ * The SDK's type with every member optional that may be null: the service omits most of them
+ * (decisions.md 40).
+ */
 type AsSent<Sdk> =
   Sdk extends Array<infer Element>
     ? Array<AsSent<Element>>

@@ -1,5 +1,5 @@
-// Thinking with its signatures travels through every client protocol and comes back unchanged (field lesson C3): the service refuses thinking
-// whose text or signature is altered.
+// Thinking with its signatures travels through every client protocol and comes back unchanged
+// (field-lessons.md C3): the service refuses thinking whose text or signature is altered.
 
 import t from 'tap'
 import { accumulateEvents, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'

@@ -40,7 +40,7 @@ t.test('responses 51: the id of a call holds the state id, and the next turn sen
 })
 
 t.test(
-  'decision 39: in a stored conversation the id of a call holds the name for a result that comes alone',
+  'decisions.md 39: in a stored conversation the id of a call holds the name for a result that comes alone',
   async t => {
     for (const stored of [{ store: true }, { previous_response_id: 'resp_th' }]) {
       const exchange = send('v2', { tools: [weather], ...stored })

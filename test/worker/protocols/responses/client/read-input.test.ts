@@ -293,17 +293,20 @@ t.test('of calls with one id, a result belongs to the latest', async t => {
   ])
 })
 
-t.test('an output is a string, an array of parts or an object, which is read as its JSON (decision 64)', async t => {
-  const content = (value: JsonValue | undefined) => {
-    const read = messages([call('a'), output('a', { output: value })])[1]?.content[0]
-    return read?.type === 'tool-result' ? read.content : undefined
+t.test(
+  'an output is a string, an array of parts or an object, which is read as its JSON (decisions.md 64)',
+  async t => {
+    const content = (value: JsonValue | undefined) => {
+      const read = messages([call('a'), output('a', { output: value })])[1]?.content[0]
+      return read?.type === 'tool-result' ? read.content : undefined
+    }
+    t.strictSame(content([{ type: 'input_text', text: 'T' }]), [{ type: 'text', text: 'T' }])
+    t.strictSame(content(null), [])
+    t.match(content([{ type: 'input_image', file_id: 'f1' }]), [{ type: 'image', path: 'input[1].output[0]' }])
+    t.strictSame(content({ a: 1 }), [{ type: 'text', text: '{"a":1}' }])
+    t.equal(refusedAt({ input: [output('a', { output: 1 })] }), 'input[0].output')
   }
-  t.strictSame(content([{ type: 'input_text', text: 'T' }]), [{ type: 'text', text: 'T' }])
-  t.strictSame(content(null), [])
-  t.match(content([{ type: 'input_image', file_id: 'f1' }]), [{ type: 'image', path: 'input[1].output[0]' }])
-  t.strictSame(content({ a: 1 }), [{ type: 'text', text: '{"a":1}' }])
-  t.equal(refusedAt({ input: [output('a', { output: 1 })] }), 'input[0].output')
-})
+)
 
 t.test(
   'a result without a call gets the name of the only declared function, and no name when several are declared',
