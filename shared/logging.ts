@@ -2,6 +2,7 @@
 // (operations.md 12).
 
 import { fstatSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import { format } from 'node:util'
 import pino, { type LogFn, type Logger as PinoLogger } from 'pino'
@@ -44,7 +45,12 @@ export interface RuntimeLogOptions {
   readonly isQuiet?: boolean
   /** Texts that are masked in every message and every field. */
   readonly knownSecrets?: readonly string[]
+  /** In place of the stdout of this process. */
+  readonly stdout?: LogOutput
 }
+
+/** A stream for log lines, such as `process.stdout`. */
+export type LogOutput = Writable & { readonly fd: number; readonly isTTY?: boolean }
 
 type LevelName = Settings['logLevel']
 
@@ -149,7 +155,7 @@ function createTimeWriter(): (epochMs: number) => string {
 }
 
 function openDestinations(
-  { settings, worker, isQuiet = false }: RuntimeLogOptions,
+  { settings, worker, isQuiet = false, stdout: output = process.stdout }: RuntimeLogOptions,
   reportLost: (lostBy: Output, lostLines: number) => void
 ) {
   const isWorker = worker !== undefined
@@ -163,9 +169,9 @@ function openDestinations(
     }
   })
   const file = openLogFile(settings.logFilename, gathering('file'))
-  const stdout = openStdout(gathering('stdout'))
+  const stdout = openStdout(output, gathering('stdout'))
   const isText = settings.logFormat === 'text'
-  const isColored = isText && process.stdout.isTTY === true
+  const isColored = isText && output.isTTY === true
   /** The only output that the current line goes to. */
   let toldOutput: Output | undefined
   let isTellingLost = false
@@ -210,13 +216,13 @@ function openDestinations(
   return destinations
 }
 
-function openStdout(gathering: FileWriterOptions): LineWriter & { settle(): void } {
-  const { fd } = process.stdout
+function openStdout(output: LogOutput, gathering: FileWriterOptions): LineWriter & { settle(): void } {
+  const { fd } = output
   if (!isFile(fd)) {
     const { gatherMs, onLost } = gathering
     const lineOptions = { pieceBytes: PIPE_PIECE_BYTES, gatherMs, onLost: () => onLost(1) }
     // A line is lost before it is gathered.
-    return { ...createLineWriter(process.stdout, lineOptions), settle: () => undefined }
+    return { ...createLineWriter(output, lineOptions), settle: () => undefined }
   }
   const writer = createFileWriter(() => fd, gathering)
   return { ...writer, settle: writer.flush, drained: async () => writer.flush() }

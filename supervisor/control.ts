@@ -7,6 +7,7 @@ import type { RuntimeLog } from '../shared/logging.ts'
 import { writeTransferredCredentials, writeTransferredSettings } from '../shared/settings/transfer.ts'
 import { writeWriterSettings } from '../shared/settings/writer-settings.ts'
 import { createCatalogOfRecord } from './catalog-of-record.ts'
+import type { ForkChild } from './child-process.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { createFleet, type Fleet, type FleetEvent } from './fleet.ts'
@@ -24,17 +25,9 @@ import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
 import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { createServiceManager } from './service-manager.ts'
-import { reopenSignals } from './signals.ts'
+import type { OperatorSignals } from './signals.ts'
 import { StartFailure, workerFailure } from './start-failure.ts'
-import { hideVariables } from './worker-environment.ts'
-import { createWorkerFork } from './worker-fork.ts'
-import {
-  createWriterFork,
-  createWriterKeeper,
-  type WriterEvent,
-  type WriterKeeper,
-  type WriterMetricsMessage
-} from './writer-keeper.ts'
+import { createWriterKeeper, type WriterEvent, type WriterKeeper, type WriterMetricsMessage } from './writer-keeper.ts'
 
 /** How long cancelled requests have for their last response. */
 const SETTLE_MS = 1_000
@@ -45,12 +38,6 @@ const DRAIN_REPORT_INTERVAL_MS = 1_000
 export interface ControlOptions {
   readonly plan: RuntimePlan
   readonly version: string
-  /** Path of the worker's entry file. */
-  readonly workerEntry: string
-  /** Node options of the workers. */
-  readonly workerArguments: readonly string[]
-  /** Path of the entry file of the writer of traffic records. */
-  readonly writerEntry: string
   readonly listen: ListenOptions
   readonly restartPolicy: RestartPolicy
   readonly healthPolicy: HealthPolicy
@@ -62,6 +49,12 @@ export interface ControlOptions {
 
 export interface ControlDependencies {
   readonly runtimeLog: RuntimeLog
+  readonly forkWorker: ForkChild
+  /** Starts the writer of traffic records. */
+  readonly forkWriter: ForkChild
+  readonly signals: Pick<OperatorSignals, 'onReopen'>
+  /** Variables of the service manager, where one runs the gateway. */
+  readonly environment: Readonly<Record<string, string | undefined>>
   /** Writes one line to stderr, for the operator. */
   readonly writeError: (line: string) => void
   /** Called once, when every worker listens. */
@@ -123,18 +116,12 @@ export function startControl(dependencies: ControlDependencies, options: Control
   const running = createRunningCollector({ send, readyOwners: () => fleet.readyOwners() })
   const transferredSettings = writeTransferredSettings(settings)
   const transferredCredentials = writeTransferredCredentials(credentials)
-  const credentialNames = profiles.profiles.flatMap(({ credentialEnv }) => credentialEnv ?? [])
   const fleet = createFleet(
     {
       log,
       nowMs: () => performance.now(),
       random: Math.random,
-      fork: createWorkerFork({
-        entry: options.workerEntry,
-        execArgv: options.workerArguments,
-        sharesPort: options.listen.reusePort,
-        environment: hideVariables(process.env, credentialNames)
-      }),
+      fork: dependencies.forkWorker,
       services: {
         ...broker.handlers,
         ...catalog.handlers,
@@ -194,11 +181,11 @@ export function startControl(dependencies: ControlDependencies, options: Control
     { log, nowMs: Date.now, reopen: reopenLogs },
     { file: settings.logFilename, maxSizeBytes: settings.logMaxSize, retentionDays: settings.logRetentionDays }
   )
-  for (const signal of reopenSignals) process.on(signal, reopenLogs)
+  const ignoreReopenSignals = dependencies.signals.onReopen(reopenLogs)
 
   const serviceManager = createServiceManager({
     log,
-    environment: process.env,
+    environment: dependencies.environment,
     pid: process.pid,
     // The fleet kills workers that do not answer.
     isAlive: () => fleet.readyOwners().length > 0
@@ -248,11 +235,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         log,
         nowMs: () => performance.now(),
         random: Math.random,
-        fork: createWriterFork({
-          entry: options.writerEntry,
-          execArgv: process.execArgv,
-          environment: hideVariables(process.env, credentialNames)
-        }),
+        fork: dependencies.forkWriter,
         onEvent: receiveWriter,
         onMetrics: receiveWriterMetrics
       },
@@ -399,7 +382,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
 
   function finish(exitCode: ExitCode): void {
     for (const timer of timers.values()) clearTimeout(timer)
-    for (const signal of reopenSignals) process.off(signal, reopenLogs)
+    ignoreReopenSignals()
     serviceManager?.close()
     rotation.close()
     catalog.close()

@@ -1,14 +1,13 @@
 // Starts the gateway from its configuration and stops it again: plan, embedded upstream, log, port, workers, and the same in reverse.
 import { createHash, randomBytes } from 'node:crypto'
-import { totalmem } from 'node:os'
-import { extname, join } from 'node:path'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { createRuntimeLog, type Logger, type RuntimeLog } from '../shared/logging.ts'
+import { createRuntimeLog, type Logger, type LogOutput, type RuntimeLog } from '../shared/logging.ts'
 import { describeEffectiveSettings, describeSecurityPosture, listSecretTexts } from '../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../shared/settings.ts'
 import { StartupError } from '../shared/startup-error.ts'
 import { planSinks } from '../shared/traffic/sinks.ts'
+import type { Children } from './children.ts'
 import { startControl } from './control.ts'
 import { writeDemoBanner } from './demo-banner.ts'
 import { createDemoTraffic, type DemoTraffic } from './demo-traffic.ts'
@@ -20,20 +19,22 @@ import { canSharePort, type PortReservation, reservePort } from './port-reservat
 import { DEFAULT_HEALTH_POLICY } from './process-keeper.ts'
 import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
-import type { StopSignals } from './signals.ts'
+import type { OperatorSignals } from './signals.ts'
 import { StartFailure, toListenFailure, toStartFailure } from './start-failure.ts'
 import { warnOfMissingCredentials } from './startup-checks.ts'
-import { planWorkerArguments } from './worker-arguments.ts'
 import { createWriterSocket, type WriterSocket } from './writer-socket.ts'
 
 export interface GatewayContext {
   readonly version: string
-  readonly signals: StopSignals
-  readonly writeOutput: (text: string) => void
+  readonly signals: OperatorSignals
+  readonly createChildren: (plan: RuntimePlan, listen: ListenOptions) => Children
+  readonly stdout: LogOutput
   /** Writes one line to stderr, for the operator. */
   readonly writeError: (line: string) => void
   /** Writes how the command line is used to stderr. */
   readonly writeUsage: () => void
+  readonly onUncaughtError: (listener: (error: Error) => void) => void
+  readonly exit: (code: ExitCode) => never
 }
 
 /** What is open and must be closed before the exit, latest first. */
@@ -50,7 +51,7 @@ interface Owned {
 export async function runGateway(sources: PlanSources, context: GatewayContext): Promise<ExitCode> {
   const stopping = new AbortController()
   let stop = () => stopping.abort()
-  context.signals.listen(() => stop())
+  context.signals.onStop(() => stop())
   const owned: Owned = {
     demo: undefined,
     demoTraffic: undefined,
@@ -59,10 +60,10 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     metrics: undefined,
     writerSocket: undefined
   }
-  process.on('uncaughtException', error => crash(error, owned, context))
+  context.onUncaughtError(error => crash(error, owned, context))
   try {
-    const plan = await preparePlan(sources, owned, stopping.signal)
-    const runtimeLog = openLog(plan, sources.options)
+    const plan = await preparePlan(sources, { owned, stdout: context.stdout, signal: stopping.signal })
+    const runtimeLog = openLog(plan, sources.options, context.stdout)
     owned.runtimeLog = runtimeLog
     const { log } = runtimeLog
     describeStart(log, plan, context.version)
@@ -77,6 +78,9 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     const control = startControl(
       {
         runtimeLog,
+        ...context.createChildren(plan, listen),
+        signals: context.signals,
+        environment: sources.environment,
         writeError: context.writeError,
         onServing: address => announce(address, { plan, owned, context }),
         metrics: owned.metrics?.metrics,
@@ -85,9 +89,6 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
       {
         plan,
         version: context.version,
-        workerEntry: join(import.meta.dirname, `../worker/main${extname(import.meta.filename)}`),
-        workerArguments: chooseWorkerArguments(plan.settings),
-        writerEntry: join(import.meta.dirname, `writer/main${extname(import.meta.filename)}`),
         listen,
         restartPolicy: createRestartPolicy(plan.settings.workers),
         healthPolicy: DEFAULT_HEALTH_POLICY,
@@ -132,17 +133,20 @@ function crash(error: Error, owned: Owned, context: GatewayContext): never {
   )
   context.writeError(`internal: ${error.name}; the log says more`)
   owned.demoTraffic?.remove()
-  process.exit(EXIT_CODES.startupFailed)
+  return context.exit(EXIT_CODES.startupFailed)
 }
 
-async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSignal): Promise<RuntimePlan> {
+async function preparePlan(
+  sources: PlanSources,
+  { owned, stdout, signal }: { owned: Owned; stdout: LogOutput; signal: AbortSignal }
+): Promise<RuntimePlan> {
   const plan = planRuntime(sources)
   if (!sources.options.isDemo) return plan
   owned.demo = await startDemoUpstream(chooseDemoPort(plan.profiles), signal).catch(error => {
     throw new StartFailure('demo_upstream_failed', 'the embedded upstream did not start', error)
   })
   owned.demoTraffic = createDemoTraffic(plan.givenSettings)
-  const isTerminal = process.stdout.isTTY === true
+  const isTerminal = stdout.isTTY === true
   const variables = {
     ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
     // A terminal is read by people, a file or a pipe by programs.
@@ -153,10 +157,14 @@ async function preparePlan(sources: PlanSources, owned: Owned, signal: AbortSign
   return planRuntime({ ...sources, demo: { variables, plan } })
 }
 
-function openLog({ settings, credentials }: RuntimePlan, { isDemo }: PlanSources['options']): RuntimeLog {
+function openLog(
+  { settings, credentials }: RuntimePlan,
+  { isDemo }: PlanSources['options'],
+  stdout: LogOutput
+): RuntimeLog {
   const knownSecrets = [...listSecretTexts(settings), ...Object.values(credentials).map(secret => secret.reveal())]
   try {
-    return createRuntimeLog({ settings, knownSecrets, isQuiet: isDemo })
+    return createRuntimeLog({ settings, knownSecrets, isQuiet: isDemo, stdout })
   } catch (error) {
     throw new StartFailure('log_file_unusable', 'GATEWAY_LOG_FILENAME must name a file that can be written', error)
   }
@@ -201,7 +209,7 @@ function announce(
   void owned.reservation?.release()
   owned.runtimeLog?.log.info({ event: 'listening', ...address, tls: plan.tls !== undefined }, 'Listening')
   if (owned.demo === undefined) return
-  context.writeOutput(
+  context.stdout.write(
     writeDemoBanner({
       address,
       isTls: plan.tls !== undefined,
@@ -218,18 +226,6 @@ function announce(
 function chooseDemoModel({ profiles, settings }: RuntimePlan): string {
   const aliases = profiles.origin === 'file' ? profiles.profiles.flatMap(profile => profile.models) : []
   return aliases.find(alias => alias.enabled)?.publicAlias ?? settings.upstream.model ?? ''
-}
-
-function chooseWorkerArguments(settings: Settings): string[] {
-  const inherited = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)]
-  const planned = planWorkerArguments({
-    workerCount: settings.workers,
-    memoryLimitBytes: process.constrainedMemory(),
-    totalMemoryBytes: totalmem(),
-    engineVersion: process.versions.v8,
-    inherited
-  })
-  return [...process.execArgv, ...planned]
 }
 
 /** 32 bytes, derived from the setting where it is set, so that fingerprints are equal after a restart and on other hosts. */

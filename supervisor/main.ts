@@ -3,10 +3,10 @@
 import { readRequiredNode, readVersion } from '../shared/version.ts'
 import { EXIT_CODES } from './exit-codes.ts'
 import { findNodeProblem } from './node-version.ts'
-import { catchStopSignals } from './signals.ts'
+import { catchSignals } from './signals.ts'
 
 // Before anything else is loaded, so that no signal finds the default handler.
-const signals = catchStopSignals()
+const signals = catchSignals()
 
 const writeOutput = (text: string) => process.stdout.write(text)
 const writeError = (line: string) => process.stderr.write(`llm-gateway: ${line}\n`)
@@ -41,9 +41,19 @@ switch (command.kind) {
     break
   }
   case 'start': {
-    const { runGateway } = await import('./gateway.ts')
+    const [{ runGateway }, { createChildren }] = await Promise.all([import('./gateway.ts'), import('./children.ts')])
     const sources = { environment: process.env, options: command.options }
+    const exitCode = await runGateway(sources, {
+      version: readVersion(),
+      signals,
+      createChildren,
+      stdout: process.stdout,
+      writeError,
+      writeUsage,
+      onUncaughtError: listener => process.on('uncaughtException', listener),
+      exit: process.exit
+    })
     // Exits for good: an open handle of a library must not keep a stopped gateway in the process list.
-    process.exit(await runGateway(sources, { version: readVersion(), signals, writeOutput, writeError, writeUsage }))
+    process.exit(exitCode)
   }
 }

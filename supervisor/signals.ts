@@ -22,7 +22,7 @@ export function isStopSignal(signal: string | null): boolean {
 }
 
 /** For log rotation from outside: rename the file, then signal. */
-export const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
+const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
 
 /**
  * One Ctrl-C can arrive twice: a terminal signals every process of its group, and the shell or `npm` in between forwards it. A
@@ -30,13 +30,15 @@ export const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'
  */
 const REPETITION_MS = 500
 
-export interface StopSignals {
+export interface OperatorSignals {
   /** Calls the listener for each stop signal; for those that arrived before, at once. */
-  listen(listener: () => void): void
+  onStop(listener: () => void): void
+  /** Calls the listener for each signal that asks for the log file to be opened again. Returns the function that takes it back. */
+  onReopen(listener: () => void): () => void
 }
 
 /** Installs the handlers. They stay until the process ends: a default handler would end it without cleanup. */
-export function catchStopSignals(): StopSignals {
+export function catchSignals(): OperatorSignals {
   let caught = 0
   let listener = () => {
     caught += 1
@@ -52,9 +54,15 @@ export function catchStopSignals(): StopSignals {
   // No log is open yet, so there is none to reopen.
   for (const signal of reopenSignals) process.on(signal, () => undefined)
   return {
-    listen(next) {
+    onStop(next) {
       listener = next
       for (; caught > 0; caught -= 1) next()
+    },
+    onReopen(next) {
+      for (const signal of reopenSignals) process.on(signal, next)
+      return () => {
+        for (const signal of reopenSignals) process.off(signal, next)
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 // The process side of a worker: waits for its configuration, runs the application, and follows the supervisor's messages until it
 // exits.
+import { type ChildHost, createProcessHost } from '../shared/ipc/child-host.ts'
 import { handleMessage, type SupervisorMessageHandlers } from '../shared/ipc/handlers.ts'
 import {
   type ConfigureMessage,
@@ -32,13 +33,19 @@ export interface WorkerProcessOptions {
   readonly loadApp: () => Promise<{ createWorkerApp: CreateWorkerApp }>
 }
 
-/** Runs this process as a worker of the supervisor that forked it. Settings arrive only by message, never from the environment. */
+/** Runs this process as a worker of the supervisor that forked it. */
 export function runWorkerProcess(options: WorkerProcessOptions): void {
-  if (process.send === undefined) {
+  const host = createProcessHost()
+  if (host === undefined) {
     process.stderr.write('A worker is started by the gateway, not by hand.\n')
     process.exitCode = EXIT_WRONG_USE
     return
   }
+  runWorker(options, host)
+}
+
+/** Runs a worker. Its settings arrive only by message, never from the environment. */
+export function runWorker(options: WorkerProcessOptions, host: ChildHost): void {
   let runtimeLog: RuntimeLog | undefined
   /** Exists from the configuration on: what the supervisor publishes while the application loads must not be lost. */
   let control: RemoteControlChannel | undefined
@@ -80,18 +87,14 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     'metrics-text': toMetrics
   }
 
-  // A terminal sends SIGINT and SIGHUP to every process of the group; the supervisor decides what follows.
-  process.on('SIGINT', ignoreSignal)
-  process.on('SIGTERM', ignoreSignal)
-  process.on('SIGHUP', ignoreSignal)
-  process.on('exit', () => runtimeLog?.flush())
+  host.onExit(() => runtimeLog?.flush())
   // The supervisor has exited, so no message would ever drain or close this worker.
-  process.on('disconnect', () => process.exit(EXIT_FAILED))
-  process.on('uncaughtException', (error, origin) => {
+  host.onDisconnect(() => host.exit(EXIT_FAILED))
+  host.onUncaughtError((error, origin) => {
     runtimeLog?.log.fatal({ event: 'worker_crashed', origin, err: error }, 'A worker exits after an unexpected error')
-    process.exit(EXIT_FAILED)
+    host.exit(EXIT_FAILED)
   })
-  process.on('message', value => {
+  host.onMessage(value => {
     const message = readSupervisorMessage(value)
     if (message !== undefined) {
       handleMessage(handlers, message, undefined)
@@ -103,7 +106,11 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       'A message of the supervisor was malformed and dropped'
     )
   })
-  send({ kind: 'worker-online', pid: process.pid })
+  send({ kind: 'worker-online', pid: host.pid })
+
+  function send(message: WorkerMessageContent, sent?: () => void): void {
+    host.send(createMessage(message), sent)
+  }
 
   async function start(message: ConfigureMessage): Promise<void> {
     try {
@@ -111,7 +118,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       const { workerId, version, isQuiet } = message
       const credentials = readTransferredCredentials(message.credentials)
       const knownSecrets = [...listSecretTexts(settings), ...Object.values(credentials).map(secret => secret.reveal())]
-      runtimeLog = createRuntimeLog({ settings, worker: workerId, isQuiet, knownSecrets })
+      runtimeLog = createRuntimeLog({ settings, worker: workerId, isQuiet, knownSecrets, stdout: host.stdout })
       const { log, writePlainLine, redactText } = runtimeLog
       // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
@@ -145,7 +152,7 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
       send({ kind: 'worker-ready', revisions, address })
     } catch (error) {
       runtimeLog?.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not start')
-      send({ kind: 'worker-failed', ...describeFailure(error) }, () => process.exit(EXIT_FAILED))
+      send({ kind: 'worker-failed', ...describeFailure(error) }, () => host.exit(EXIT_FAILED))
     }
   }
 
@@ -172,12 +179,8 @@ export function runWorkerProcess(options: WorkerProcessOptions): void {
     control?.close()
     metrics?.close()
     await runtimeLog?.drained()
-    send({ kind: 'closed' }, () => process.exit(EXIT_CLEAN))
+    send({ kind: 'closed' }, () => host.exit(EXIT_CLEAN))
   }
-}
-
-function send(message: WorkerMessageContent, sent: () => void = ignoreSent): void {
-  if (process.connected) process.send?.(createMessage(message), undefined, undefined, sent)
 }
 
 type Failure = Pick<WorkerMessageFields['worker-failed'], 'reason' | 'detail'>
@@ -201,12 +204,4 @@ function describeFailure(error: unknown): Failure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : name
   // The message of an unknown error may hold secrets, so it appears only in the log, which redacts it.
   return FAILURES[code] ?? { reason: 'internal', detail: `unexpected error ${code}; the log says more` }
-}
-
-function ignoreSignal(): void {
-  // The supervisor handles the signal and sends its workers a message when they have to act.
-}
-
-function ignoreSent(): void {
-  // Sending fails only after the supervisor has exited; then `disconnect` ends this process.
 }

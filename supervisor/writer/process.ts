@@ -4,6 +4,7 @@ import { rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { withDeadline } from '../../shared/deadline.ts'
 import { createMessage } from '../../shared/ipc/checks.ts'
+import { type ChildHost, createProcessHost } from '../../shared/ipc/child-host.ts'
 import { FAILURE_DETAIL_MAX } from '../../shared/ipc/messages.ts'
 import {
   type FromWriterContent,
@@ -47,12 +48,18 @@ interface Running {
 
 /** Runs this process as the writer of the supervisor that forked it. */
 export function runWriterProcess(): void {
-  if (process.send === undefined) {
+  const host = createProcessHost()
+  if (host === undefined) {
     process.stderr.write('The writer is started by the gateway, not by hand.\n')
     process.exitCode = EXIT_WRONG_USE
     return
   }
-  process.umask(PRIVATE_UMASK)
+  runWriter(host)
+}
+
+/** Runs the writer. */
+export function runWriter(host: ChildHost): void {
+  host.limitFileRights(PRIVATE_UMASK)
   let runtimeLog: RuntimeLog | undefined
   let running: Running | undefined
   let socketPath: string | undefined
@@ -61,21 +68,22 @@ export function runWriterProcess(): void {
   /** Sends what was counted since the last report; does nothing while metrics are off. */
   let reportMetrics: () => void = () => undefined
 
-  const ignoreSignal = () => undefined
-  // A terminal sends its signals to every process of the group; the supervisor decides what follows.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ignoreSignal)
-  process.on('exit', () => runtimeLog?.flush())
+  host.onExit(() => runtimeLog?.flush())
   // The supervisor has exited, so no message would ever close this process; workers end with it as well.
-  process.on('disconnect', () => void close(EXIT_FAILED))
-  process.on('uncaughtException', (error, origin) => {
+  host.onDisconnect(() => void close(EXIT_FAILED))
+  host.onUncaughtError((error, origin) => {
     runtimeLog?.log.fatal({ event: 'writer_crashed', origin, err: error }, 'The writer exits after an unexpected error')
-    process.exit(EXIT_FAILED)
+    host.exit(EXIT_FAILED)
   })
-  process.on('message', value => {
+  host.onMessage(value => {
     const message = readToWriterMessage(value)
     if (message !== undefined) take(message)
   })
-  send({ kind: 'writer-online', pid: process.pid })
+  send({ kind: 'writer-online', pid: host.pid })
+
+  function send(message: FromWriterContent, sent?: () => void): void {
+    host.send(createMessage(message), sent)
+  }
 
   function take(message: ToWriterMessage): void {
     switch (message.kind) {
@@ -103,7 +111,8 @@ export function runWriterProcess(): void {
     try {
       socketPath = message.socketPath
       const settings = readWriterSettings(message.settings)
-      runtimeLog = createRuntimeLog({ settings, isQuiet: message.isQuiet, knownSecrets: listWriterSecrets(settings) })
+      const knownSecrets = listWriterSecrets(settings)
+      runtimeLog = createRuntimeLog({ settings, isQuiet: message.isQuiet, knownSecrets, stdout: host.stdout })
       const { log } = runtimeLog
       const drops = createDropLog({ log, intervalMs: DROP_REPORT_INTERVAL_MS })
       const metrics = message.hasMetrics ? await startMetrics() : undefined
@@ -143,7 +152,7 @@ export function runWriterProcess(): void {
         { event: 'writer_start_failed', err: error },
         'The writer of the traffic log could not start'
       )
-      send({ kind: 'writer-failed', ...describeFailure(error) }, () => process.exit(EXIT_FAILED))
+      send({ kind: 'writer-failed', ...describeFailure(error) }, () => host.exit(EXIT_FAILED))
     }
   }
 
@@ -178,9 +187,9 @@ export function runWriterProcess(): void {
       drops.close()
     }
     reportMetrics()
-    if (!process.connected) await removeSocketFolder()
+    if (!host.isConnected) await removeSocketFolder()
     await runtimeLog?.drained()
-    process.exit(exitCode)
+    host.exit(exitCode)
   }
 
   /** The supervisor removes it; after a crash of the supervisor it would stay. */
@@ -189,10 +198,6 @@ export function runWriterProcess(): void {
     await rm(socketPath, { force: true }).catch(() => undefined)
     await rmdir(dirname(socketPath)).catch(() => undefined)
   }
-}
-
-function send(message: FromWriterContent, sent: () => void = () => undefined): void {
-  if (process.connected) process.send?.(createMessage(message), undefined, undefined, sent)
 }
 
 /** A later start does not help against these errors of files. */

@@ -12,18 +12,23 @@ import { createTemporaryFolder } from './temporary.ts'
 const root = join(import.meta.dirname, '..', '..')
 const START_DEADLINE_MS = 60_000
 
-export interface StartedGateway {
+/** A gateway that serves, wherever it runs. */
+export interface ServingGateway {
   /** Such as `http://127.0.0.1:41234`, without a path. */
   url: string
-  process: ChildProcess
-  /** The folder it runs in: its log file is `gateway.log` there. */
+  /** The folder of its files: its log file is `gateway.log` there. */
   folder: string
   /** Sends SIGTERM unless it has exited, and resolves with the exit code. */
   stop(): Promise<number | null>
 }
 
+/** A gateway of processes that runs in its folder. */
+export interface StartedGateway extends ServingGateway {
+  process: ChildProcess
+}
+
 /** The lines of the gateway's log file so far. One that is just being written is left out. */
-export function readLog({ folder }: Pick<StartedGateway, 'folder'>): Array<Record<string, unknown>> {
+export function readLog({ folder }: Pick<ServingGateway, 'folder'>): Array<Record<string, unknown>> {
   const text = readFileSync(join(folder, 'gateway.log'), 'utf8')
   const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n')
   return lines.filter(line => line.trim() !== '').map(line => JSON.parse(line) as Record<string, unknown>)
@@ -82,6 +87,13 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   return { url, process: child, folder, stop }
 }
 
+/** The address in what a gateway wrote to stdout; undefined before it listens. */
+export function findListeningUrl(output: string): string | undefined {
+  // With `--demo` it prints a text for people instead of its log.
+  const port = /"event":\s?"listening"[^\n]*"port":\s?(\d+)|listens on +http:\S+:(\d+)\n/.exec(output)
+  return port === null ? undefined : `http://127.0.0.1:${port[1] ?? port[2]}`
+}
+
 /** Reads the log on stdout until the port is known, and keeps reading so that the gateway never blocks on a full pipe. */
 function readListeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -101,10 +113,9 @@ function readListeningUrl(child: ChildProcess): Promise<string> {
     function read(chunk: unknown): void {
       if (isSettled) return
       output += String(chunk)
-      // With `--demo` it prints a text for people instead of its log.
-      const port = /"event":\s?"listening"[^\n]*"port":\s?(\d+)|listens on +http:\S+:(\d+)\n/.exec(output)
-      if (port === null) return
-      resolve(`http://127.0.0.1:${port[1] ?? port[2]}`)
+      const url = findListeningUrl(output)
+      if (url === undefined) return
+      resolve(url)
       settle()
     }
     child.stdout?.on('data', read)

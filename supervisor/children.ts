@@ -1,0 +1,49 @@
+// How the supervisor starts its processes: the workers and the writer of traffic records.
+
+import { totalmem } from 'node:os'
+import { extname, join } from 'node:path'
+import type { ListenOptions } from '../shared/ipc/messages.ts'
+import type { Settings } from '../shared/settings.ts'
+import type { ForkChild } from './child-process.ts'
+import type { RuntimePlan } from './runtime-plan.ts'
+import { planWorkerArguments } from './worker-arguments.ts'
+import { hideVariables } from './worker-environment.ts'
+import { createWorkerFork } from './worker-fork.ts'
+import { createWriterFork } from './writer-keeper.ts'
+
+export interface Children {
+  readonly forkWorker: ForkChild
+  readonly forkWriter: ForkChild
+}
+
+/** Returns the forks of processes for a gateway with this plan. */
+export function createChildren({ settings, profiles }: RuntimePlan, { reusePort }: ListenOptions): Children {
+  const credentialNames = profiles.profiles.flatMap(({ credentialEnv }) => credentialEnv ?? [])
+  const environment = hideVariables(process.env, credentialNames)
+  const extension = extname(import.meta.filename)
+  return {
+    forkWorker: createWorkerFork({
+      entry: join(import.meta.dirname, `../worker/main${extension}`),
+      execArgv: chooseWorkerArguments(settings),
+      sharesPort: reusePort,
+      environment
+    }),
+    forkWriter: createWriterFork({
+      entry: join(import.meta.dirname, `writer/main${extension}`),
+      execArgv: process.execArgv,
+      environment
+    })
+  }
+}
+
+function chooseWorkerArguments(settings: Settings): string[] {
+  const inherited = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)]
+  const planned = planWorkerArguments({
+    workerCount: settings.workers,
+    memoryLimitBytes: process.constrainedMemory(),
+    totalMemoryBytes: totalmem(),
+    engineVersion: process.versions.v8,
+    inherited
+  })
+  return [...process.execArgv, ...planned]
+}

@@ -1,0 +1,172 @@
+// Starts the whole gateway in the process of a test: the same supervisor, worker and writer as in processes of their own, connected by
+// the same messages. It costs a fiftieth of a gateway of processes, so tests use it unless they are about processes: exits, signals,
+// several workers, environment, stdout.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import type { Test } from 'tap'
+import { createMessage } from '../../shared/ipc/checks.ts'
+import type { ChildHost } from '../../shared/ipc/child-host.ts'
+import type { LogOutput } from '../../shared/logging.ts'
+import { readVersion } from '../../shared/version.ts'
+import type { ForkChild } from '../../supervisor/child-process.ts'
+import type { Children } from '../../supervisor/children.ts'
+import { parseCommandLine, type StartOptions } from '../../supervisor/command-line.ts'
+import { runGateway } from '../../supervisor/gateway.ts'
+import type { RuntimePlan } from '../../supervisor/runtime-plan.ts'
+import { runWriter } from '../../supervisor/writer/process.ts'
+import { runWorker } from '../../worker/bootstrap.ts'
+import { findListeningUrl, type GatewayOptions, type ServingGateway } from './gateway.ts'
+import { createTemporaryFolder } from './temporary.ts'
+
+export type { GatewayOptions, ServingGateway } from './gateway.ts'
+export { emulatorVariables, readLog, startEmulator } from './gateway.ts'
+
+/** Starts a gateway on a free port and waits until it listens. It stops with the test. */
+export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<ServingGateway> {
+  const folder = createTemporaryFolder(t)
+  const variables = {
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: '0',
+    GATEWAY_WORKERS: '1',
+    GATEWAY_LOG_FILENAME: join(folder, 'gateway.log'),
+    ...options.env
+  }
+  let output = ''
+  let signalStop: () => void = () => undefined
+  let exitCode: number | undefined
+  const listening = Promise.withResolvers<string>()
+  const readOutput = (text: string) => {
+    output += text
+    const url = findListeningUrl(output)
+    if (url !== undefined) listening.resolve(url)
+  }
+  const stdout = createOutput(text => {
+    if (exitCode === undefined) readOutput(text)
+  })
+  const ended = runGateway(
+    { environment: variables, options: readArguments(folder, options) },
+    {
+      version: readVersion(),
+      signals: {
+        onStop(listener) {
+          signalStop = listener
+        },
+        onReopen: () => () => undefined
+      },
+      createChildren,
+      stdout,
+      writeError: readOutput,
+      writeUsage: () => undefined,
+      // The test runner reports it.
+      onUncaughtError: () => undefined,
+      exit: failExit
+    }
+  ).then(code => {
+    exitCode = code
+    listening.reject(new Error(`The gateway ended with ${code} before it was ready:\n${output}`))
+    return code
+  })
+
+  async function stop(): Promise<number> {
+    if (exitCode === undefined) signalStop()
+    return await ended
+  }
+  t.teardown(stop)
+  const url = await listening.promise
+  return { url, folder, stop }
+
+  function createChildren(plan: RuntimePlan): Children {
+    if (plan.settings.workers > 1) throw new Error('Several workers need processes: import startGateway of gateway.ts.')
+    return {
+      forkWorker: runInProcess(
+        host => runWorker({ loadApp: () => import('../../worker/app.ts') }, host),
+        createMessage({ kind: 'close' }),
+        stdout
+      ),
+      forkWriter: runInProcess(runWriter, createMessage({ kind: 'close-writer' }), stdout)
+    }
+  }
+}
+
+/** Reads the flags as the command does. There is always a `.env` file, so that none of the folder of the tests is read. */
+function readArguments(folder: string, { args = [], dotenv = '' }: GatewayOptions): StartOptions {
+  const command = parseCommandLine(args)
+  if (command.kind !== 'start') throw new Error(`These arguments start no gateway: ${args.join(' ')}`)
+  const envFile = join(folder, '.env')
+  writeFileSync(envFile, dotenv)
+  return { envFile, ...command.options }
+}
+
+/** A stdout whose text goes to the function. */
+function createOutput(take: (text: string) => void): LogOutput {
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk, _encoding, done) {
+      take(String(chunk))
+      done()
+    }
+  })
+  // No file, so lines are written to the stream.
+  return Object.assign(stream, { fd: -1 })
+}
+
+/**
+ * A child that runs in this process. Messages are copied and arrive later, as through a channel. A child that ends without its cooperation
+ * gets the message that closes it, so that nothing of it stays open.
+ */
+function runInProcess(run: (host: ChildHost) => void, closeMessage: object, stdout: LogOutput): ForkChild {
+  return listeners => {
+    let isOver = false
+    let receive: (value: unknown) => void = () => undefined
+    let finish: () => void = () => undefined
+
+    function end(code: number | null, signal: string | null): void {
+      if (isOver) return
+      isOver = true
+      finish()
+      if (code !== 0) receive(closeMessage)
+      setImmediate(() => listeners.onExit({ code, signal }))
+    }
+
+    run({
+      pid: process.pid,
+      stdout,
+      isConnected: true,
+      send(message, sent) {
+        if (isOver) return
+        const copy: unknown = structuredClone(message)
+        setImmediate(() => {
+          listeners.onMessage(copy)
+          sent?.()
+        })
+      },
+      onMessage(listener) {
+        receive = listener
+      },
+      // The supervisor of this process never exits before it.
+      onDisconnect: () => undefined,
+      onUncaughtError: () => undefined,
+      onExit(listener) {
+        finish = listener
+      },
+      limitFileRights: () => undefined,
+      exit: code => end(code, null)
+    })
+    return {
+      pid: process.pid,
+      send(message) {
+        const copy: unknown = structuredClone(message)
+        setImmediate(() => {
+          if (!isOver) receive(copy)
+        })
+      },
+      kill: () => end(null, 'SIGKILL')
+    }
+  }
+}
+
+function failExit(): never {
+  throw new Error('The gateway exits after an unexpected error.')
+}
