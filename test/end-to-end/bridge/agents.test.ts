@@ -1,90 +1,99 @@
-// Every recorded request of a real agent on an alias of a chat_compatible provider. What such a provider cannot be sent is refused with
-// its own field, before anything is sent; without these members the request is served with all of its tools, turns and images.
+// Every recorded request of a real agent on an alias of every kind of provider. What such a provider cannot be sent is refused with its
+// own field, before anything is sent; without these members the request is served with all of its tools, turns and images. A request of
+// the provider's own protocol arrives as it came.
 
-import t, { type Test } from 'tap'
-import type { RecordedRequest as ReceivedRequest } from '../../../ops/emulator/server.ts'
+import t from 'tap'
 import { post } from '../../support/client.ts'
-import { joinNeighbours, listFiles, listFunctions, listRoles, type RecordedRequest } from '../agents/recorded.ts'
-import {
-  INVALID_RESULT,
-  nameAlias,
-  REFUSALS_MAX,
-  readRecordedChats,
-  remove,
-  writeResultAsText
-} from './agents-support.ts'
+import { type RecordedRequest, readRecordedRequests } from '../agents/recorded.ts'
 import { families, type Loose } from './families.ts'
-import { aliases, startBridge } from './support.ts'
+import { content, type Provider, providers, startBridge } from './providers/index.ts'
 
-const bridge = await startBridge(t)
-const { gateway } = bridge
-const alias = aliases.keyed
+const { gateway, received } = await startBridge(t)
 
-/** The members that agents send and the contract refuses for this provider kind. */
-const refusable = [
-  /^tools\[\d+\]\.(type|googleSearch)$/,
-  /^tools\[\d+\]$/,
-  /^reasoning\.(summary|context)$/,
-  /^include$/,
-  /^input\[\d+\]\.(type|status)$/,
-  /^context_management$/,
-  /^generationConfig\.topK$/,
-  // A document; images are served.
-  /^messages\[\d+\]\.content\[\d+\]\.content\[\d+\]\.type$/,
-  /^contents\[\d+\]\.parts\[\d+\]\.inlineData$/
-]
+/** A result of a tool that is no text: the contract calls it invalid there. */
+const INVALID_RESULT = /^input\[\d+\]\.output$/
+const REFUSALS_MAX = 12
+/** Repeats results that the history has already: it arrives as it came, and the service refuses it. */
+const REPEATS_RESULTS = 'gemini-resume-duplicate-results'
 
-for (const recorded of readRecordedChats()) {
-  t.test(`the recorded request ${recorded.name} is served on an alias`, async t => {
-    const request = nameAlias(structuredClone(recorded), alias)
-    const family = families.find(({ name }) => name === request.family)
-    if (family === undefined) throw new Error(`No family ${request.family}.`)
-    const refused: string[] = []
-    for (;;) {
-      const before = bridge.received('keyed').length
-      const response = await post(gateway.url + request.path, request.body, request.headers)
-      const sent = bridge.received('keyed').slice(before)
-      if (response.status === 200) {
-        t.equal(sent.length, 1)
-        const isStream = request.family === 'content' ? request.path.includes('alt=sse') : request.body.stream === true
-        const outcome = isStream ? family.readStream(response) : family.read(response)
-        t.equal(outcome.model, alias)
-        t.match(outcome.finish, /^(stop|tool_calls|completed|end_turn|tool_use|STOP)$/)
-        const [chat] = sent
-        if (chat !== undefined) checkChat(t, request, chat)
-        break
+const chats = readRecordedRequests().filter(
+  ({ method, path }) => method === 'POST' && !/count_tokens|:countTokens/.test(path)
+)
+
+for (const provider of providers) {
+  for (const recorded of chats) {
+    t.test(`the recorded request ${recorded.name} is served on an alias of ${provider.kind}`, async t => {
+      const request = nameAlias(structuredClone(recorded), provider.aliases.keyed)
+      const family = families.find(({ name }) => name === request.family)
+      if (family === undefined) throw new Error(`No family ${request.family}.`)
+      const refused: string[] = []
+      for (;;) {
+        const before = received(provider).length
+        const response = await post(gateway.url + request.path, request.body, request.headers)
+        const sent = received(provider).slice(before)
+        if (response.status === 200) {
+          t.equal(sent.length, 1)
+          const isStream =
+            request.family === 'content' ? request.path.includes('alt=sse') : request.body.stream === true
+          const outcome = isStream ? family.readStream(response) : family.read(response)
+          t.equal(outcome.model, provider.aliases.keyed)
+          t.match(outcome.finish, /^(stop|tool_calls|completed|end_turn|tool_use|STOP)$/)
+          provider.checkAgentRequest(t, request, sent[0]?.body)
+          break
+        }
+        const { code, param, message } = family.readFailure(response)
+        if (provider === content && recorded.name === REPEATS_RESULTS) {
+          t.equal(response.status, 400)
+          t.match(message, /equal to the number of function call parts/, 'in the words of the provider')
+          t.equal(sent.length, 1)
+          break
+        }
+        t.strictSame(sent, [], 'a refused request is not sent')
+        const isInvalid = param !== null && INVALID_RESULT.test(param)
+        t.equal(code, isInvalid ? 'invalid_request' : 'unsupported_semantic', response.text)
+        if (param === null || !(isInvalid || isRefused(provider, param)) || refused.length > REFUSALS_MAX) {
+          t.fail(`the contract refuses ${param}`)
+          break
+        }
+        refused.push(param)
+        if (isInvalid) writeResultAsText(request.body, param)
+        else remove(request.body, param)
       }
-      const { code, param } = family.readFailure(response)
-      const isInvalid = param !== null && INVALID_RESULT.test(param)
-      t.equal(code, isInvalid ? 'invalid_request' : 'unsupported_semantic', response.text)
-      t.strictSame(sent, [], 'a refused request is not sent')
-      const isKnown = isInvalid || (param !== null && refusable.some(pattern => pattern.test(param)))
-      t.ok(isKnown, `the contract refuses ${param}`)
-      if (!isKnown || refused.length > REFUSALS_MAX) break
-      refused.push(param)
-      if (isInvalid) writeResultAsText(request.body, param)
-      else remove(request.body, param)
-    }
-    if (refused.length > 0) t.comment(`refused: ${refused.join(', ')}`)
-  })
+      if (refused.length > 0) t.comment(`refused: ${refused.join(', ')}`)
+    })
+  }
 }
 
-function checkChat(t: Test, request: RecordedRequest, { body }: ReceivedRequest): void {
-  const { tools = [], messages } = body as Loose
-  const functions = tools.map((tool: Loose) => tool.function)
-  t.strictSame(
-    functions.map(({ name, description, parameters }: Loose) => ({
-      name,
-      ...(description === undefined ? {} : { description }),
-      parameters: parameters ?? { type: 'object', properties: {} }
-    })),
-    listFunctions(request),
-    'every function with its own schema'
+function isRefused({ refusedOfAgents }: Provider, param: string): boolean {
+  return refusedOfAgents.some(pattern => pattern.test(param))
+}
+
+/** The request with this alias as its model. */
+function nameAlias(request: RecordedRequest, alias: string): RecordedRequest {
+  if (request.family === 'content') {
+    return { ...request, path: request.path.replace(/models\/[^:]+/, `models/${alias}`) }
+  }
+  const body = JSON.parse(JSON.stringify({ ...request.body, model: alias }), (key, value) =>
+    // A directive was the whole text of a recording, which has lost it.
+    key === 'text' && value === '' ? 'Hi' : value
   )
-  const roles = messages.map(({ role }: Loose) => (role === 'developer' ? 'system' : role))
-  t.strictSame(joinNeighbours(roles), joinNeighbours(listRoles(request, 'v2')), 'the roles in order')
-  const images = messages
-    .flatMap(({ content }: Loose) => (Array.isArray(content) ? content : []))
-    .filter((part: Loose) => part.type === 'image_url')
-  t.equal(images.length, listFiles(request).length, 'every image')
+  return { ...request, body }
+}
+
+/** Removes the member of a path such as `tools[3].type`; of a list the whole entry. */
+function remove(body: Loose, path: string): void {
+  const steps = path.split(/[.[\]]+/).filter(step => step !== '')
+  const entry = steps.findLastIndex(step => /^\d+$/.test(step))
+  // An entry whose kind or state is refused goes as a whole; any other member goes alone.
+  const kept = entry === -1 ? steps : steps.slice(0, entry + 1)
+  const last = kept.pop() ?? ''
+  const parent = kept.reduce((value, step) => value[step], body)
+  if (Array.isArray(parent)) parent.splice(Number(last), 1)
+  else delete parent[last]
+}
+
+/** The call of a result must keep one. */
+function writeResultAsText(body: Loose, path: string): void {
+  const item = body.input[Number(/\d+/.exec(path)?.[0])]
+  item.output = JSON.stringify(item.output.filter(({ type }: Loose) => type === 'input_text'))
 }

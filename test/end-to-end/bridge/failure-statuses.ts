@@ -26,12 +26,13 @@ const timeout = {
   isTold: false
 }
 
-export const statuses: ReadonlyArray<[number, ExpectedFailure]> = [
+const statuses: ReadonlyArray<[number, ExpectedFailure]> = [
   [400, { ...refused, status: 400, messages: 'invalid_request_error', isTold: true }],
   [409, { ...refused, status: 409, messages: 'invalid_request_error', isTold: false }],
   [413, { ...refused, status: 413, messages: 'request_too_large', isTold: true }],
   [422, { ...refused, status: 422, messages: 'invalid_request_error', isTold: true }],
   [401, operatorProblem],
+  [402, operatorProblem],
   [403, operatorProblem],
   [404, operatorProblem],
   [408, timeout],
@@ -53,6 +54,17 @@ export const statuses: ReadonlyArray<[number, ExpectedFailure]> = [
   [503, { ...failed, status: 503, messages: 'overloaded_error', content: 'UNAVAILABLE' }],
   [504, timeout]
 ]
+
+/** The wire's own status of an overloaded service. */
+const overloaded: [number, ExpectedFailure] = [
+  529,
+  { ...failed, status: 503, messages: 'overloaded_error', content: 'UNAVAILABLE' }
+]
+
+/** What a client sees of every status of a provider of this kind. */
+export function listStatuses(kind: string): ReadonlyArray<[number, ExpectedFailure]> {
+  return kind === 'messages_compatible' ? [...statuses, overloaded] : statuses
+}
 
 /** Checks the type and the code of a failure. */
 export function checkFailure(t: Test, family: Family, failure: Failure, expected: ExpectedFailure): void {

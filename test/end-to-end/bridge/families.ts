@@ -39,8 +39,10 @@ export interface Failure {
   param: string | null
 }
 
+export type FamilyName = 'completions' | 'responses' | 'messages' | 'content'
+
 export interface Family {
-  name: 'completions' | 'responses' | 'messages' | 'content'
+  name: FamilyName
   /** The members that declare the weather tool and another one. */
   tools: object
   /** The members without which the protocol does not show reasoning. */

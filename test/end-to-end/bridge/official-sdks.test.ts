@@ -1,4 +1,4 @@
-// The official SDKs of the three families on aliases of chat_compatible providers, with the cases that they run on the native upstream.
+// The official SDKs of the three families on aliases of every kind of provider, with the cases that they run on the native upstream.
 
 import t from 'tap'
 import { testAnthropic } from '../official-sdks/anthropic.ts'
@@ -6,29 +6,41 @@ import { testGoogleGenai } from '../official-sdks/google-genai.ts'
 import { testOpenAi } from '../official-sdks/openai.ts'
 import { testResponses } from '../official-sdks/openai-responses.ts'
 import type { Place } from '../official-sdks/place.ts'
-import { aliases, startBridge } from './support.ts'
+import { content, type Provider, providers, SEATS, type Seat, startBridge } from './providers/index.ts'
 
-const { gateway, emulator } = await startBridge(t, { env: { GATEWAY_WORKERS: '2' } })
+const { gateway, emulator } = await startBridge(t)
 
-const places = (['keyed', 'keyless'] as const).map(
-  (provider): Place => ({
-    name: `alias of a ${provider} provider`,
+/** The length of the vectors of a kind; a kind without one has no embeddings. */
+const vectorLengths: Partial<Record<Provider['name'], number>> = { chat: 1536, content: 3072 }
+
+function createPlace(provider: Provider, seat: Seat): Place {
+  const { name, aliases, models, baseUrl, chatPath } = provider
+  const model = aliases[seat]
+  const length = vectorLengths[name]
+  return {
+    name: `alias of a ${seat} ${name} provider`,
     url: gateway.url,
     // The prefix of a path has no effect on an alias.
-    version: provider === 'keyed' ? 'v1' : 'v2',
-    model: aliases[provider],
-    embeddings: { model: aliases[provider], length: 1536 },
+    version: seat === 'keyed' ? 'v1' : 'v2',
+    model,
+    ...(length === undefined ? {} : { embeddings: { model, length } }),
     emulator,
-    chatPath: `/openai/${provider}/v1/chat/completions`,
+    chatPath:
+      new URL(baseUrl(emulator, seat, `${name}-${seat}`)).pathname.replace(/\/v1(beta)?$/, '') +
+      chatPath(models[seat], false),
     isNative: false,
     hasStrictTools: false,
+    ...(provider === content ? { passes: 'content', hasWholeCalls: true, signsCalls: seat === 'keyed' } : {}),
     statusOf: status => ([401, 403, 404].includes(status) ? 502 : status)
-  })
-)
+  }
+}
 
-for (const place of places) {
-  testOpenAi(place)
-  testResponses(place)
-  testAnthropic(place)
-  testGoogleGenai(place)
+for (const provider of providers) {
+  for (const seat of SEATS) {
+    const place = createPlace(provider, seat)
+    testOpenAi(place)
+    testResponses(place)
+    testAnthropic(place)
+    testGoogleGenai(place)
+  }
 }
