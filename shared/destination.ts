@@ -11,8 +11,8 @@ const LABEL_LENGTH_MAX = 63
  * must not repeat the text.
  */
 export function canonicalDestination(text: string): string | undefined {
-  // The URL parser silently corrects control characters, backslashes, dot segments and empty `?`, `#` and `@` parts; the contract
-  // rejects all of them, so they are looked for in the raw text.
+  // The URL parser silently corrects control characters, backslashes, dot segments and empty `?`,
+  // `#` and `@` parts. All of them are refused, so they are looked for in the raw text.
   if (text !== text.trim() || hasControlCharacter(text) || /[\\?#@]/.test(text)) return undefined
   const shape = /^https?:\/\/([^/]+)(\/.*)?$/i.exec(text)
   if (shape === null) return undefined

@@ -1,4 +1,5 @@
-// Responses of the chat-completions wire that break its rules, one for each detailed id of the contract's table of provider errors.
+// Responses of the chat-completions wire that break its rules, one for each detailed id of the
+// table of provider errors (bridge.md 8.7).
 import type { Frame } from './frame.ts'
 
 /** Changes a whole response into a malformed one; returns the text of the body. */

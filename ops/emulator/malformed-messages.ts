@@ -1,4 +1,5 @@
-// Responses of the Anthropic wire that break its rules, one for each detailed id of the contract's table of provider errors.
+// Responses of the Anthropic wire that break its rules, one for each detailed id of the table of
+// provider errors (bridge.md 8.7).
 import type { Frame } from './frame.ts'
 
 type Body = Record<string, unknown>

@@ -29,7 +29,7 @@ export type Format = ClientFormat | 'normalized' | 'upstream'
 
 const FORMATS: ReadonlySet<string> = new Set([...Object.keys(protocolsByFormat), 'normalized', 'upstream'])
 
-/** The contract fixes this text; `gemini` and `responses` are extensions. */
+/** This text is fixed (operations.md 10.1); `gemini` and `responses` are extensions. */
 const FORMATS_TEXT = 'anthropic, normalized, openai, upstream'
 
 const SHOWN_CHARACTERS_MAX = 200

@@ -45,7 +45,6 @@ const ROWS: readonly Row[] = [
   },
   { name: 'openai-sdk', category: 'sdk', matches: agent => agent.startsWith('openai/') },
   { name: 'anthropic-sdk', category: 'sdk', matches: agent => agent.startsWith('anthropic/') },
-  // Beyond the reference, which has only generic names for the following.
   { name: 'gemini-cli', category: 'agent', family: 'gemini', matches: holds('geminicli', 'gemini-cli') },
   { name: 'aider', category: 'agent', matches: holdsProduct('aider') },
   { name: 'cursor', category: 'agent', matches: holdsProduct('cursor') },

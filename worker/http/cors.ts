@@ -1,7 +1,7 @@
 // Cross-origin rules: which browser origins may call the gateway, and the exact responses to their
 // preflights (operations.md 3.5). Own code, because @fastify/cors 11 responds to every preflight
-// with 204, for any origin, method and headers; the contract requires a 200, or a 400 that lists
-// the refused parts.
+// with 204, for any origin, method and headers; required is a 200, or a 400 that lists the
+// refused parts.
 import type { IncomingHttpHeaders } from 'node:http'
 import { readOriginPattern } from '../../shared/origin-pattern.ts'
 import type { Settings } from '../../shared/settings.ts'

@@ -1,6 +1,6 @@
 // No secret appears in an output of the gateway: secrets are planted in every setting, header,
-// query and body, every failure is provoked, and no readable output contains any of them (bridge
-// contract, case 99; field-lessons.md M1 to M3).
+// query and body, every failure is provoked, and no readable output contains any of them (case
+// 99 of bridge.md 10, field-lessons.md M1 to M3).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Every row of the table of the operations.md 11.5, its Beyond rows included.
+// Every row of the table of operations.md 11.5.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
