@@ -26,6 +26,7 @@ import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
 import { createExecutors, type ProviderKinds, providerKinds, readProviderOptions } from './providers/registry.ts'
 import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
+import { type ServedOperations, servedOperations } from './routes/operation-handlers.ts'
 import type { WorkerRuntime } from './routes/worker-runtime.ts'
 import type { TrafficLink } from './traffic/traffic-link.ts'
 import type { WriterConnection } from './traffic/writer-connection.ts'
@@ -71,10 +72,12 @@ export interface WorkerApp {
 /** How long upstream connections may take to close before they are destroyed. */
 const GRACEFUL_CLOSE_TIMEOUT_MS = 3000
 
-/** The provider kinds of a worker, and observers that no setting switches on. */
+/** What a worker can do, as the registries of the product list it, and observers that no setting switches on. */
 export interface WorkerAppParts {
   faces: ProviderFaces
   kinds: ProviderKinds
+  /** Absent: the operations of the product. */
+  operations?: ServedOperations
   /** Observers in addition to those that the settings switch on. */
   observers?: readonly RequestObserver[]
 }
@@ -88,6 +91,7 @@ export async function createWorkerApp(
   parts: WorkerAppParts = { faces: providerFaces, kinds: providerKinds }
 ): Promise<WorkerApp> {
   const { metrics } = options
+  const { createHandlers } = parts.operations ?? servedOperations
   const traffic = await openTraffic(options)
   const probes = metrics && (await startProbes(metrics))
   const routes = createRouteTable(options.profiles, options.settings, options.revisions.config)
@@ -101,7 +105,7 @@ export async function createWorkerApp(
   const runtime = createRuntime(options, parts, { routes, translator, observation, probes, writer, recordRoom })
   probes?.watchPool(translator)
   const { drainGate } = runtime
-  const application = await createApplication(runtime, app => registerRoutes(app, runtime))
+  const application = await createApplication(runtime, app => registerRoutes(app, runtime, createHandlers))
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,
@@ -166,7 +170,7 @@ interface RuntimeParts {
 
 function createRuntime(
   options: WorkerAppOptions,
-  { faces, kinds }: WorkerAppParts,
+  { faces, kinds, operations = servedOperations }: WorkerAppParts,
   { routes, translator, observation, probes, writer, recordRoom }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
@@ -187,6 +191,7 @@ function createRuntime(
   const drainGate = createDrainGate()
   return {
     settings,
+    operations: operations.table,
     profiles,
     revisions,
     workerId: options.workerId,

@@ -1,14 +1,15 @@
-// Generates the OpenAPI document from the routes that are mounted: each route finds its description
-// by method and path, and a description without a route is left out (operations.md 2.6;
-// decisions.md 29).
+// Generates the OpenAPI document from the routes that are mounted: an operation of a client
+// protocol has its description by its id, a system route by its method and path. A description
+// without a route is left out (operations.md 2.6; decisions.md 29).
 
+import type { Operation } from '../operations/operation.ts'
 import { headers, referToErrors, writeErrorResponses, writeHeaders } from './error-responses.ts'
 import type { KeyCarrier, MountedRoute } from './mounted-routes.ts'
-import { type Operation, type SuccessResponse, TAGS } from './operation.ts'
+import { type RouteDocument, type SuccessResponse, TAGS } from './operation.ts'
 import { adminOperations } from './operations/admin.ts'
-import { type ExampleModels, writeModelOperations } from './operations/chat.ts'
+import { type ExampleModels, writeClientDocuments } from './operations/client.ts'
 import { debugOperations } from './operations/debug.ts'
-import { bridgeOperations, modelOperations } from './operations/models.ts'
+import { bridgeOperations } from './operations/models.ts'
 import { systemOperations } from './operations/system.ts'
 import './responses/all.ts'
 import { type JsonSchema, schemaReference, writeNamedSchemas } from './schema.ts'
@@ -17,6 +18,8 @@ export interface OpenApiOptions {
   title: string
   version: string
   routes: readonly MountedRoute[]
+  /** The operations that are served. */
+  operations: readonly Operation[]
   /** Whether the gateway key is needed. */
   isKeyNeeded: boolean
   exampleModels: ExampleModels
@@ -42,26 +45,35 @@ const DESCRIPTION =
   'others use the configured one. Every parameter of a request body says what the gateway does with it, also as ' +
   '`x-compatibility`: `supported`, `accepted_ignored`, `rejected` or `not_applicable`.'
 
-/** Writes the document of the mounted routes. Routes without a description are not listed (see `findUndescribed`). */
+/**
+ * Writes the document of the mounted routes. Routes without a description are not listed (see
+ * `findUndescribed`).
+ */
 export function createOpenApiDocument(options: OpenApiOptions): OpenApiDocument {
   const { title, version, routes, isKeyNeeded } = options
-  const operations = listOperations(options)
+  const documents = listDocuments(options)
+  const find = createDocumentFinder(documents)
   const paths: OpenApiDocument['paths'] = {}
   const tags = new Set<string>()
+  /** The place of a path: that of the first description in the order of the tags. */
+  const ranks = new Map<string, number>()
   for (const route of routes) {
-    for (const operation of findOperations(operations, route)) {
-      const path = operation.operation === undefined ? route.template : `${route.template}:${operation.operation}`
-      tags.add(operation.tag)
-      paths[path] = { ...paths[path], [operation.method]: writeOperation(operation, route, isKeyNeeded) }
-    }
+    const index = find(route)
+    const document = documents[index]
+    if (document === undefined) continue
+    const { template } = route
+    const rank = TAGS.indexOf(document.tag) * documents.length + index
+    tags.add(document.tag)
+    ranks.set(template, Math.min(rank, ranks.get(template) ?? rank))
+    paths[template] = { ...paths[template], [document.method]: writeOperation(document, route, isKeyNeeded) }
   }
   return {
     openapi: '3.1.0',
     info: { title, version, description: DESCRIPTION },
     tags: TAGS.filter(tag => tags.has(tag)).map(name => ({ name })),
-    paths: sortPaths(paths, operations),
+    paths: sortPaths(paths, ranks),
     components: {
-      schemas: selectUsed(paths, { ...writeNamedSchemas(), ...listBodies(operations) }),
+      schemas: selectUsed(paths, { ...writeNamedSchemas(), ...listBodies(documents) }),
       responses: writeErrorResponses(new Set(listReferences(paths))),
       headers,
       ...writeSecuritySchemes(options)
@@ -69,22 +81,19 @@ export function createOpenApiDocument(options: OpenApiOptions): OpenApiDocument 
   }
 }
 
-function listBodies(operations: readonly Operation[]): Record<string, JsonSchema> {
-  return Object.fromEntries(operations.flatMap(({ body }) => (body === undefined ? [] : [[body.name, body.schema]])))
+function listBodies(documents: readonly RouteDocument[]): Record<string, JsonSchema> {
+  return Object.fromEntries(documents.flatMap(({ body }) => (body === undefined ? [] : [[body.name, body.schema]])))
 }
 
 /** Mounted routes that no description fits, for the test that there are none. */
 export function findUndescribed(options: OpenApiOptions): string[] {
-  const operations = listOperations(options)
-  return options.routes
-    .filter(route => findOperations(operations, route).length === 0)
-    .map(({ method, template }) => `${method} ${template}`)
+  const find = createDocumentFinder(listDocuments(options))
+  return options.routes.filter(route => find(route) === -1).map(({ method, template }) => `${method} ${template}`)
 }
 
-function listOperations({ exampleModels, hasRelay }: OpenApiOptions): Operation[] {
+function listDocuments({ operations, exampleModels, hasRelay }: OpenApiOptions): RouteDocument[] {
   return [
-    ...writeModelOperations(exampleModels, { hasRelay }),
-    ...modelOperations,
+    ...writeClientDocuments(operations, exampleModels, { hasRelay }),
     ...systemOperations,
     ...bridgeOperations,
     ...adminOperations,
@@ -92,19 +101,18 @@ function listOperations({ exampleModels, hasRelay }: OpenApiOptions): Operation[
   ]
 }
 
-/** The descriptions of a route: one, or one for each operation that its path names behind a colon. */
-function findOperations(operations: readonly Operation[], route: MountedRoute): Operation[] {
-  const isOfContent = route.family === 'content'
-  return operations.filter(
-    ({ method, path, family }) =>
-      method === route.method && path === route.path && (family === 'content') === isOfContent
-  )
+/** Finds the index of a route's description; -1 without one. */
+function createDocumentFinder(documents: readonly RouteDocument[]): (route: MountedRoute) => number {
+  const nameRoute = ({ method, path }: Pick<RouteDocument, 'method' | 'path'>) => `${method} ${path}`
+  const byId = new Map(documents.map(({ id }, index) => [id, index]))
+  const byRoute = new Map(documents.map((document, index) => [nameRoute(document), index]))
+  return route => (route.operation === undefined ? byRoute.get(nameRoute(route)) : byId.get(route.operation.id)) ?? -1
 }
 
-function writeOperation(operation: Operation, route: MountedRoute, isKeyNeeded: boolean): JsonSchema {
-  const { id, tag, summary, description, parameters, body, responses, errors } = operation
+function writeOperation(document: RouteDocument, route: MountedRoute, isKeyNeeded: boolean): JsonSchema {
+  const { id, tag, summary, description, parameters, body, responses, errors } = document
   const { form } = errors
-  const successes = Object.entries(responses).map(([status, response]) => [status, writeSuccess(response, operation)])
+  const successes = Object.entries(responses).map(([status, response]) => [status, writeSuccess(response, document)])
   return {
     operationId: id + route.prefix.replaceAll(/\/(\w)/g, (_match, first: string) => first.toUpperCase()),
     tags: [tag],
@@ -126,7 +134,7 @@ function writeOperation(operation: Operation, route: MountedRoute, isKeyNeeded: 
 
 function writeSuccess(
   { description, content, headers: names = [] }: SuccessResponse,
-  { errors }: Operation
+  { errors }: RouteDocument
 ): JsonSchema {
   return {
     description,
@@ -167,22 +175,22 @@ function writeSecuritySchemes({
   return { securitySchemes: { ...(isKeyNeeded ? KEY_SCHEMES : {}), ...(hasAdminRoutes ? ADMIN_SCHEMES : {}) } }
 }
 
-/** In the order of the tags, then of the descriptions, then of the prefixes: the shortest path first. */
-function sortPaths(paths: OpenApiDocument['paths'], operations: readonly Operation[]): OpenApiDocument['paths'] {
-  const ranks = new Map(operations.map(({ id, tag }, index) => [id, TAGS.indexOf(tag) * operations.length + index]))
-  const rankOf = (path: string) => {
-    const ids = Object.values(paths[path] ?? {}).map(({ operationId }) =>
-      String(operationId).replace(/(?:V[12](?:beta)?)+$/, '')
-    )
-    return Math.min(...ids.map(id => ranks.get(id) ?? Number.MAX_SAFE_INTEGER))
-  }
+/**
+ * In the order of the tags, then of the descriptions, then of the prefixes: the shortest path
+ * first.
+ */
+function sortPaths(paths: OpenApiDocument['paths'], ranks: ReadonlyMap<string, number>): OpenApiDocument['paths'] {
+  const rankOf = (path: string) => ranks.get(path) ?? 0
   const sorted = Object.keys(paths).sort(
     (left, right) => rankOf(left) - rankOf(right) || left.length - right.length || (left < right ? -1 : 1)
   )
   return Object.fromEntries(sorted.map(path => [path, paths[path] ?? {}]))
 }
 
-/** The schemas that the paths refer to, directly or through others; error bodies are always among them. */
+/**
+ * The schemas that the paths refer to, directly or through others; error bodies are always among
+ * them.
+ */
 function selectUsed(paths: OpenApiDocument['paths'], schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const used = new Set<string>()
   const pending = [...listReferences(paths), ...listReferences(writeErrorResponses(new Set(listReferences(paths))))]

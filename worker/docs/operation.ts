@@ -1,19 +1,12 @@
-// One documented operation: what a route takes and gives, independent of the prefix under which it is mounted.
-import type { ContentOperation } from '../protocols/content/client/path.ts'
+// The description of one route: what it takes and gives, independent of the prefix under which it
+// is mounted.
+import { CLIENT_TAGS } from '../operations/operation.ts'
 import type { ErrorForm } from './error-responses.ts'
 import type { JsonSchema } from './schema.ts'
 
 /** The tags in the order in which they are shown (operations.md 2.6). */
 export const TAGS = [
-  'OpenAI / Chat Completions',
-  'OpenAI / Responses',
-  'OpenAI / Embeddings',
-  'OpenAI / Models',
-  'Gemini / Generate Content',
-  'Gemini / Embeddings',
-  'Gemini / Models',
-  'Anthropic / Messages',
-  'LiteLLM / Model Info',
+  ...CLIENT_TAGS,
   'System / Health',
   'System / Logs',
   'Admin / Traffic Logs',
@@ -41,21 +34,20 @@ export interface SuccessResponse {
   headers?: readonly string[]
 }
 
-export interface Operation {
+export interface RouteDocument {
   /** Unique; a prefix is added to it. */
   id: string
-  method: 'get' | 'post'
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Path without a prefix, such as `/models/{model}`. */
   path: string
-  /** What stands behind the model's name in the path, after a colon. */
-  operation?: ContentOperation
-  /** Only for routes of this family: the content protocol has model lists of its own. */
-  family?: 'content'
   tag: Tag
   summary: string
   description?: string
   parameters?: readonly Parameter[]
-  /** A JSON body: the name of its schema, which becomes a component; `isOptional` where an empty body is accepted. */
+  /**
+   * A JSON body: the name of its schema, which becomes a component; `isOptional` where an empty
+   * body is accepted.
+   */
   body?: { name: string; schema: JsonSchema; isOptional?: true }
   /** Successful responses by status. */
   responses: Readonly<Record<number, SuccessResponse>>
@@ -64,6 +56,15 @@ export interface Operation {
     /** The statuses that this operation answers by itself, in addition to those of the form. */
     statuses: readonly number[]
   }
+}
+
+/** What the API document says of an operation beyond its entry in the table of operations. */
+export interface OperationDetails extends Pick<RouteDocument, 'parameters' | 'body' | 'responses'> {
+  /**
+   * Statuses of errors, where they are not those of the other model requests or of the other
+   * lookups.
+   */
+  statuses?: readonly number[]
 }
 
 /** The path parameter of a model. */

@@ -3,12 +3,13 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { MODEL_CHARACTERS_MAX } from '../protocols/shared/model.ts'
 import { createContextOpener } from './context-opener.ts'
 import { createCorsPolicy } from './cors.ts'
+import { createRequestDescriber } from './describe-request.ts'
 import { createErrorResponder } from './errors.ts'
+import { createFamilyFinder } from './families.ts'
 import { acceptBodies, collectMethods, expectContexts, runStages, waitForRecordRoom } from './hooks.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createListener, type Listener } from './listener.ts'
-import { describePath } from './method-table.ts'
-import { repairPath } from './path-repair.ts'
+import { createPathRepair } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { withoutQuery } from './request-context.ts'
 import {
@@ -39,12 +40,14 @@ export async function createApplication(
   runtime: HttpRuntime,
   mountRoutes: (app: FastifyInstance) => void | Promise<void>
 ): Promise<Listener> {
-  const { settings } = runtime
+  const { settings, operations } = runtime
+  const { metricsPath } = settings
   const cors = createCorsPolicy(settings)
+  const repairPath = createPathRepair({ operations, metricsPath })
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
-    rewriteUrl: incoming => repairPath(incoming.url ?? '/', settings),
+    rewriteUrl: incoming => repairPath(incoming.url ?? '/'),
     // The router's own bound of 100 is shorter than some model ids.
     routerOptions: { maxParamLength: MODEL_CHARACTERS_MAX },
     schemaController: WITHOUT_SCHEMAS,
@@ -55,7 +58,8 @@ export async function createApplication(
   })
   const methods = collectMethods(app)
   const payloadLog = await loadPayloadLog(runtime)
-  const openContext = createContextOpener(runtime, { cors, methods, payloadLog })
+  const describer = createRequestDescriber({ methods, findFamily: createFamilyFinder(operations) })
+  const openContext = createContextOpener(runtime, { cors, describer, payloadLog })
 
   expectContexts(app)
   app.setErrorHandler(createErrorResponder())
@@ -77,7 +81,7 @@ export async function createApplication(
     ...runtime,
     describe({ url = '/', headers }) {
       // The query of a request that was not served is not read.
-      return describePath(methods, { path: withoutQuery(repairPath(url, settings)), headers, query: {} })
+      return describer.describePath({ path: withoutQuery(repairPath(url)), headers, query: {} })
     }
   })
   const listener = createListener((incoming, outgoing) => app.routing(incoming, outgoing), unserved)

@@ -1,27 +1,26 @@
-// The first stage: every request gets its context, with the family that it belongs to, its names for logs and metrics, and the
-// deadline of its route.
-import type { FastifyRequest } from 'fastify'
+// The first stage: every request gets its context, with the family that it belongs to, its names
+// for logs and metrics, and the deadline of its route.
 import type { CorsPolicy } from './cors.ts'
+import type { RequestDescriber } from './describe-request.ts'
 import type { QueryValues } from './families.ts'
 import type { HttpRuntime } from './http-runtime.ts'
-import { describePath, type MethodTable } from './method-table.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { RequestContext, type RequestEnvironment, withoutQuery } from './request-context.ts'
-import {
-  describeRoute,
-  type RouteDescription,
-  type RoutedRequest,
-  type RouteTraits,
-  readWildcard
-} from './route-traits.ts'
+import { readWildcard } from './route-traits.ts'
 import type { Stage } from './stages.ts'
 
-/** The stage that gives a request its context; from then on a client disconnect aborts the request. */
-export function createContextOpener(
-  runtime: HttpRuntime,
-  { cors, methods, payloadLog }: { cors: CorsPolicy; methods: MethodTable; payloadLog: PayloadLog | undefined }
-): Stage {
+export interface ContextOpenerParts {
+  readonly cors: CorsPolicy
+  readonly describer: RequestDescriber
+  readonly payloadLog: PayloadLog | undefined
+}
+
+/**
+ * The stage that gives a request its context; from then on a client disconnect aborts the request.
+ */
+export function createContextOpener(runtime: HttpRuntime, { cors, describer, payloadLog }: ContextOpenerParts): Stage {
   const { settings, drainGate } = runtime
+  const { describeRoute, describePath } = describer
   const environment: RequestEnvironment = {
     drain: drainGate,
     log: runtime.log,
@@ -31,21 +30,14 @@ export function createContextOpener(
     onClosed: drainGate.release
   }
 
-  function describe(
-    traits: RouteTraits | undefined,
-    { headers, params }: FastifyRequest,
-    { path, query }: Pick<RoutedRequest, 'path' | 'query'>
-  ): RouteDescription {
-    if (traits !== undefined) return describeRoute(traits, { headers, path, query, rest: readWildcard({ params }) })
-    return describePath(methods, { headers, path, query })
-  }
-
   return (request, reply) => {
     // Read once: the framework builds a new object at each read.
     const { traits } = request.routeOptions.config ?? {}
     const query = (request.query ?? {}) as QueryValues
     const path = withoutQuery(request.raw.url ?? '/')
-    const { family, protocol, route } = describe(traits, request, { path, query })
+    const described = { headers: request.headers, path, query }
+    const { family, protocol, route, operation } =
+      traits === undefined ? describePath(described) : describeRoute(traits, described, readWildcard(request))
     const context = new RequestContext(
       {
         incoming: request.raw,
@@ -55,6 +47,7 @@ export function createContextOpener(
         protocol,
         apiMode: traits?.apiMode ?? settings.upstreamApiMode,
         route,
+        operation,
         traits,
         corsHeaders: cors.responseHeaders(request.headers.origin)
       },

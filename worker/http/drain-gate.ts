@@ -20,13 +20,17 @@ export interface DrainGate {
   onDraining(listener: () => void): () => void
   /** Resolves when no admitted request runs any more. */
   whenIdle(): Promise<void>
-  /** At the drain deadline: ends the upstream work of every admitted request, so that each gets an error response. */
+  /**
+   * At the drain deadline: ends the upstream work of every admitted request, so that each gets an
+   * error response.
+   */
   cancelActive(): void
 }
 
 export function createDrainGate(): DrainGate {
-  // An array in which each request knows its index. A set would rebuild its table every few requests, and each table in the old
-  // generation would keep the next one alive, with all requests in it, until a full garbage collection.
+  // An array in which each request knows its index. A set would rebuild its table every few
+  // requests, and each table in the old generation would keep the next one alive, with all requests
+  // in it, until a full garbage collection.
   const active: RequestContext[] = []
   let idleWaiters: Array<() => void> = []
   const drainListeners = new Set<() => void>()
@@ -76,26 +80,10 @@ export function createDrainGate(): DrainGate {
   }
 }
 
-/** Refusal and cancellation look the same to a client: it retries after a second and reaches another instance. */
+/**
+ * Refusal and cancellation look the same to a client: it retries after a second and reaches another
+ * instance.
+ */
 export function shuttingDown(): GatewayError {
   return new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' })
-}
-
-const MODEL_OPERATIONS = [
-  '/chat/completions',
-  '/embeddings',
-  '/messages',
-  '/messages/count_tokens',
-  '/responses',
-  ':generateContent',
-  ':streamGenerateContent',
-  ':countTokens',
-  ':embedContent',
-  ':batchEmbedContents'
-]
-
-/** Whether a path asks for model work, served or not: while draining it is refused before routing. */
-export function isModelPath(path: string): boolean {
-  const bare = path.endsWith('/') ? path.slice(0, -1) : path
-  return MODEL_OPERATIONS.some(ending => bare.endsWith(ending))
 }

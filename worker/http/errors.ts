@@ -3,16 +3,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createErrorDocument } from '../../shared/documents.ts'
 import { assertNever, GatewayError, toGatewayError } from '../normalized/index.ts'
+import type { Family } from '../operations/operation.ts'
 import { writeCompletionsError } from '../protocols/completions/client/errors.ts'
 import { writeContentError } from '../protocols/content/client/errors.ts'
 import type { WriteError, WrittenError } from '../protocols/face.ts'
 import { writeMessagesError } from '../protocols/messages/client/errors.ts'
 import { writeErrorHeaders } from '../protocols/shared/error-headers.ts'
-import type { Family } from './families.ts'
 import { sendWhole } from './respond.ts'
 import { findConnection } from './served-connection.ts'
-
-export { detectModelsFamily, familyOfPath } from './families.ts'
 
 /** The system form has its own words for these codes. */
 const SYSTEM_WORDS: Partial<Record<string, { code: string; message: string }>> = {

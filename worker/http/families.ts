@@ -1,17 +1,8 @@
-// Decides which client protocol a request belongs to: by its path, and on the shared model lists by the client's headers.
+// Decides which client protocol a request belongs to: by its path, and on the shared model lists by
+// the client's headers.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Protocol } from '../observation/observer.ts'
-
-/** The protocol whose form a response takes; `system` is everything that is no client protocol. */
-export type Family = 'completions' | 'messages' | 'content' | 'system'
-
-/** The protocol of a family in the words of logs, metrics and records (operations.md 7.4). */
-export const PROTOCOL_OF_FAMILY: Readonly<Record<Family, Protocol>> = {
-  completions: 'openai',
-  messages: 'anthropic',
-  content: 'gemini',
-  system: 'system'
-}
+import type { Family, Operation } from '../operations/operation.ts'
+import { readOperationPath, rootOf, versionsOf } from '../operations/path.ts'
 
 /** Values of a query string, as the router parsed them. */
 export type QueryValues = Readonly<Record<string, string | string[] | undefined>>
@@ -42,26 +33,52 @@ export function detectModelsFamily(headers: IncomingHttpHeaders, query: QueryVal
  * Family whose error form is used for a path that no route serves (operations.md 1.1). The path is
  * repaired and without its query.
  */
-export function familyOfPath(path: string, headers: IncomingHttpHeaders, query: QueryValues): Family {
-  const segments = path.split('/').filter(segment => segment !== '')
-  const isVersioned = segments[0] === 'v1' || segments[0] === 'v2'
-  switch (isVersioned ? segments[1] : segments[0]) {
-    case 'messages':
-      return 'messages'
-    case 'v1beta':
-    case 'tunedModels':
-      return 'content'
-    case 'models':
-      return segments.at(-1)?.includes(':') === true ? 'content' : detectModelsFamily(headers, query)
-    case 'chat':
-    case 'completions':
-    case 'responses':
-    case 'embeddings':
-    case 'files':
-    case 'batches':
-    case 'model':
-      return 'completions'
-    default:
-      return isVersioned ? 'completions' : 'system'
+export type FindFamily = (path: string, headers: IncomingHttpHeaders, query: QueryValues) => Family
+
+/** Roots of the completions protocol that the gateway does not serve. */
+const UNSERVED_ROOTS = ['completions', 'files', 'batches']
+
+interface Root {
+  readonly family: Operation['family']
+  /** Of the operations with a verb below this root. */
+  readonly verbFamily?: Family
+}
+
+/** Creates the search by the roots and the versions of the operations. */
+export function createFamilyFinder(operations: readonly Operation[]): FindFamily {
+  const roots = readRoots(operations)
+  return (path, headers, query) => {
+    const segments = path.split('/').filter(segment => segment !== '')
+    const isVersioned = isContract(segments[0])
+    const root = roots.get((isVersioned ? segments[1] : segments[0]) ?? '')
+    if (root === undefined) return isVersioned ? 'completions' : 'system'
+    if (root.family !== 'by-client') return root.family
+    const hasVerb = segments.at(-1)?.includes(':') === true
+    return (hasVerb ? root.verbFamily : undefined) ?? detectModelsFamily(headers, query)
   }
+}
+
+function readRoots(operations: readonly Operation[]): Map<string, Root> {
+  const roots = new Map<string, Root>(UNSERVED_ROOTS.map(root => [root, { family: 'completions' }]))
+  for (const operation of operations) {
+    const { family } = operation
+    const { verb } = readOperationPath(operation)
+    for (const prefix of operation.prefixes) {
+      const version = versionsOf(prefix).find(segment => !isContract(segment))
+      const name = version ?? rootOf(operation).split('/')[0] ?? ''
+      const known = roots.get(name)
+      const isByClient = family === 'by-client' || known?.family === 'by-client'
+      const verbFamily = known?.verbFamily ?? (verb === undefined || family === 'by-client' ? undefined : family)
+      roots.set(name, {
+        family: isByClient ? 'by-client' : (known?.family ?? family),
+        ...(verbFamily === undefined ? {} : { verbFamily })
+      })
+    }
+  }
+  return roots
+}
+
+/** Whether a segment selects a contract of the native upstream. */
+function isContract(segment: string | undefined): boolean {
+  return segment === 'v1' || segment === 'v2'
 }

@@ -5,6 +5,7 @@ import type { Logger } from '../../shared/logging.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { Observation } from '../observation/observation.ts'
+import type { Operation } from '../operations/operation.ts'
 import type { DrainGate } from './drain-gate.ts'
 import type { Fingerprint } from './fingerprint.ts'
 
@@ -12,6 +13,8 @@ export interface HttpRuntime {
   readonly settings: Settings
   /** Where the profiles come from: those of a file never take the authorization of a client. */
   readonly profiles: Pick<ProfileSet, 'origin'>
+  /** The operations that are served. */
+  readonly operations: readonly Operation[]
   readonly log: Logger
   readonly drainGate: DrainGate
   readonly fingerprint: Fingerprint

@@ -1,12 +1,6 @@
-// Distinguishes an unknown path from a known path with a wrong method: the router reports "not found" for both.
-import { familyOfPath } from './families.ts'
-import {
-  describeWrongMethod,
-  lacksOperation,
-  type RouteDescription,
-  type RoutedRequest,
-  type RouteTraits
-} from './route-traits.ts'
+// Distinguishes an unknown path from a known path with a wrong method: the router reports "not
+// found" for both.
+import { lacksVerb, type RouteTraits } from './route-traits.ts'
 
 export interface KnownPath {
   /** Methods that the path is served with, as the `allow` header lists them. */
@@ -29,7 +23,10 @@ interface Entry {
   routes: Array<{ methods: readonly string[]; traits: RouteTraits | undefined }>
 }
 
-/** The table is only used after routing failed, so a walk over all patterns is cheap enough (5 us for 60 routes). */
+/**
+ * The table is only used after routing failed, so a walk over all patterns is cheap enough (5 us
+ * for 60 routes).
+ */
 export function createMethodTable(): MethodTable {
   const entries = new Map<string, Entry>()
   return {
@@ -46,7 +43,7 @@ export function createMethodTable(): MethodTable {
         if (match === null) continue
         const rest = decode(match[1] ?? '')
         for (const { methods, traits } of routes) {
-          if (lacksOperation(traits, rest)) continue
+          if (lacksVerb(traits, rest)) continue
           first ??= { traits, rest }
           for (const method of methods) allowed.add(method)
         }
@@ -58,16 +55,6 @@ export function createMethodTable(): MethodTable {
   }
 }
 
-/** Describes a request that no route serves: on a known path it counts under that path's route. */
-export function describePath(methods: MethodTable, request: Omit<RoutedRequest, 'rest'>): RouteDescription {
-  const { path, headers, query } = request
-  const known = methods.find(path)
-  if (known?.traits === undefined) {
-    return { family: familyOfPath(path, headers, query), protocol: 'system', route: 'unmatched' }
-  }
-  return describeWrongMethod(known.traits, { ...request, rest: known.rest })
-}
-
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -76,7 +63,10 @@ function decode(text: string): string {
   }
 }
 
-/** The router's pattern language as far as the gateway uses it: `:name` is one segment, `*` is the rest. */
+/**
+ * The router's pattern language as far as the gateway uses it: `:name` is one segment, `*` is the
+ * rest.
+ */
 function toRegExp(pattern: string): RegExp {
   const source = pattern
     .split(/(:[A-Za-z_]\w*|\*)/)

@@ -4,14 +4,15 @@ import type { Logger } from '../../shared/logging.ts'
 import { createRedactor } from '../../shared/redaction.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { LogIds } from '../observation/observer.ts'
+import type { Family, Operation, PayloadEvents } from '../operations/operation.ts'
 import { listAuthorizationTexts } from '../providers/pass-token.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
-import type { Family } from './families.ts'
 
 /** What the log needs of a request. */
 export interface LoggedRequest {
   readonly isModelRequest: boolean
   readonly route: string
+  readonly operation: Pick<Operation, 'payloadEvents'> | undefined
   readonly family: Family
   readonly logIds: LogIds
   readonly authorization: UpstreamAuthorization
@@ -44,41 +45,44 @@ export function createPayloadLog({ log, settings }: { log: Logger; settings: Pic
     },
     response(request, body) {
       if (!request.isModelRequest) return
-      const fields = { event: nameResponse(request), ...request.logIds, status: request.outgoing.statusCode }
+      const fields = { event: nameEvents(request).response, ...request.logIds, status: request.outgoing.statusCode }
       log.debug({ ...fields, response: describe(request, body) }, 'Client response')
     },
     chunk(request, piece) {
       if (!request.isModelRequest) return
-      const event = isResponses(request) ? 'responses_stream_chunk' : 'stream_chunk'
-      log.debug({ event, ...request.logIds, response: describe(request, piece) }, 'Client stream')
+      log.debug(
+        { event: nameEvents(request).chunk, ...request.logIds, response: describe(request, piece) },
+        'Client stream'
+      )
     }
   }
 }
 
-function isResponses({ route }: LoggedRequest): boolean {
-  return route.endsWith('/responses')
+const completionEvents: PayloadEvents = { response: 'chat_completion_response', chunk: 'stream_chunk' }
+const EVENTS_OF_FAMILY: Readonly<Record<Family, PayloadEvents>> = {
+  completions: completionEvents,
+  messages: { response: 'anthropic_message_response', chunk: 'stream_chunk' },
+  content: { response: 'gemini_response', chunk: 'stream_chunk' },
+  system: completionEvents
 }
 
-function nameResponse(request: LoggedRequest): string {
-  if (isResponses(request)) return 'responses_api_response'
-  if (request.route.endsWith('/embeddings')) return 'embeddings_response'
-  switch (request.family) {
-    case 'messages':
-      return 'anthropic_message_response'
-    case 'content':
-      return 'gemini_response'
-    default:
-      return 'chat_completion_response'
-  }
+function nameEvents({ operation, family }: LoggedRequest): PayloadEvents {
+  return operation?.payloadEvents ?? EVENTS_OF_FAMILY[family]
 }
 
-/** Masks what the client brought for the upstream, wherever it repeats it; the log itself knows only the gateway's own secrets. */
+/**
+ * Masks what the client brought for the upstream, wherever it repeats it; the log itself knows only
+ * the gateway's own secrets.
+ */
 function maskAuthorization({ authorization }: LoggedRequest): (text: string) => string {
   const knownSecrets = listAuthorizationTexts(authorization)
   return knownSecrets.length === 0 ? text => text : createRedactor({ knownSecrets }).redactText
 }
 
-/** JSON as a value, because the log masks secret members by their names; anything else, and what is too long, as text. */
+/**
+ * JSON as a value, because the log masks secret members by their names; anything else, and what is
+ * too long, as text.
+ */
 function readPayload(content: string | Uint8Array, mask: (text: string) => string): unknown {
   if (content.length > LOGGED_BYTES_MAX) return mask(readText(content.slice(0, LOGGED_BYTES_MAX)))
   const text = mask(readText(content))

@@ -5,13 +5,14 @@ import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Caller, PlannedFacts, Protocol, RemoteParent } from '../observation/observer.ts'
+import type { Caller, PlannedFacts, RemoteParent } from '../observation/observer.ts'
+import type { Family, Operation, Protocol } from '../operations/operation.ts'
 import { CancelSource } from '../performance/cancel-source.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
-import type { Family, QueryValues } from './families.ts'
+import type { QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import { toLocalTarget } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
@@ -39,6 +40,7 @@ export interface RequestContextOptions {
   apiMode: ApiMode
   /** Template of the route, or `unmatched`. */
   route: string
+  operation: Operation | undefined
   /** Of the matched route; undefined where none matched. */
   traits: RouteTraits | undefined
   /** Cross-origin headers of the response. */
@@ -80,6 +82,7 @@ export class RequestContext extends ObservedRequest {
   readonly traits: RouteTraits | undefined
   readonly apiMode: ApiMode
   readonly route: string
+  readonly operation: Operation | undefined
   readonly family: Family
   readonly protocol: Protocol
   /** The body as it came, decompressed. Empty from `planned` on: nothing reads it again, and a stream may run for minutes. */
@@ -129,6 +132,7 @@ export class RequestContext extends ObservedRequest {
     this.protocol = options.protocol
     this.apiMode = options.apiMode
     this.route = options.route
+    this.operation = options.operation
     this.#onConnectionClosed = () => this.#close()
     // The response closes when it was sent, and when the connection breaks before that. One
     // listener, added before anything is dispatched, covers a client disconnect before, during and

@@ -2,14 +2,14 @@
 // first stage that sends a response ends the request.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../normalized/index.ts'
+import { createModelPathTest } from '../operations/path.ts'
 import { assertAnnouncedLength, isBodyMethod, isSizeKnown } from './body.ts'
 import type { CorsPolicy } from './cors.ts'
 import { createCredentialCheck } from './credentials.ts'
-import { isModelPath } from './drain-gate.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import type { MethodTable } from './method-table.ts'
 import { sendWhole } from './respond.ts'
-import { lacksOperation, readWildcard } from './route-traits.ts'
+import { lacksVerb, readWildcard } from './route-traits.ts'
 import { isFramingClear } from './served-connection.ts'
 
 /** One stage in front of a handler. It responds, raises a `GatewayError`, or leaves the request to the next one. */
@@ -65,7 +65,8 @@ export function respondToPreflights(cors: CorsPolicy): Stage {
 }
 
 /** Admits model requests, and refuses them while the worker drains, then also on paths that only look like one. */
-export function refuseWhileDraining({ drainGate }: HttpRuntime): Stage {
+export function refuseWhileDraining({ drainGate, operations }: HttpRuntime): Stage {
+  const isModelPath = createModelPathTest(operations)
   return ({ context }) => {
     const isModelRequest = context.traits?.isModelRequest === true
     if (isModelRequest || (drainGate.isDraining && isModelPath(context.routedPath))) drainGate.admit(context)
@@ -81,14 +82,14 @@ export function acceptLengths(runtime: HttpRuntime): Stage {
 }
 
 /**
- * 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. A model with an operation that does not exist
- * is a path of its own.
+ * 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. A model with a verb that does not exist is
+ * a path of its own.
  */
 export function refuseUnknownPaths(methods: MethodTable): Stage {
   return request => {
     const { traits, routedPath } = request.context
     const rest = readWildcard(request)
-    const isMissing = lacksOperation(traits, rest)
+    const isMissing = lacksVerb(traits, rest)
     if (!request.is404 && !isMissing) return
     const known = isMissing && rest.includes(':') ? undefined : methods.find(routedPath)
     if (known === undefined) throw new GatewayError('unknown_url')

@@ -4,19 +4,20 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Socket } from 'node:net'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Caller, Protocol, RemoteParent } from '../observation/observer.ts'
+import type { Caller, RemoteParent } from '../observation/observer.ts'
+import type { Protocol } from '../operations/operation.ts'
 import { classifyCaller } from './caller.ts'
+import type { RouteDescription } from './describe-request.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import { toLocalTarget } from './path-repair.ts'
 import { withoutQuery } from './request-context.ts'
-import type { RouteDescription } from './route-traits.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequestsOptions {
   readonly observation: Observation | undefined
   readonly fingerprint: Fingerprint
   /** Names the route of a request whose head was read. */
-  readonly describe: (incoming: IncomingMessage) => Omit<RouteDescription, 'family'>
+  readonly describe: (incoming: IncomingMessage) => Pick<RouteDescription, 'route' | 'protocol'>
 }
 
 export interface UnservedRequests {

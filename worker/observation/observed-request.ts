@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
+import type { Protocol } from '../operations/operation.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
 import type { Observation } from './observation.ts'
 import type {
@@ -15,7 +16,6 @@ import type {
   Lifecycle,
   LogIds,
   PlannedFacts,
-  Protocol,
   RemoteParent,
   RequestFacts,
   RequestView,

@@ -3,13 +3,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
+import type { Operation, Protocol } from '../operations/operation.ts'
 import type { UpstreamCallReport } from '../providers/types.ts'
 import type { CallDescription, DescriptionOptions } from '../translation/call-description.ts'
 
 export type { CallDescription, DescriptionOptions } from '../translation/call-description.ts'
-
-/** Client protocol of a route in the words of metrics and records (operations.md 7.4). */
-export type Protocol = 'openai' | 'anthropic' | 'gemini' | 'litellm' | 'system'
 
 /** How a request ended (operations.md 3.6 and 7.4). */
 export type Lifecycle =
@@ -87,6 +85,8 @@ export interface RequestView {
   readonly method: string
   /** Template of the route, such as `/v1/models/{model}`, or `unmatched`. */
   readonly route: string
+  /** Undefined for system routes and for paths that no route serves. */
+  readonly operation?: Pick<Operation, 'span'> | undefined
   /** The path as the client sent it, without its query; '' where the head could not be read. */
   readonly path: string
   readonly protocol: Protocol

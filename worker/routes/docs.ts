@@ -11,7 +11,7 @@ import { GatewayError } from '../normalized/index.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** The parts of a worker that the documentation reads. */
-export type DocsFacts = Pick<WorkerRuntime, 'faces' | 'profiles' | 'settings' | 'version'>
+export type DocsFacts = Pick<WorkerRuntime, 'faces' | 'operations' | 'profiles' | 'settings' | 'version'>
 
 const TITLE = 'LLM Gateway'
 const EXAMPLE_MODELS = { chat: 'GigaChat-2-Max', embeddings: 'Embeddings' }
@@ -84,11 +84,18 @@ export function registerDocsRoutes(app: FastifyInstance, facts: DocsFacts): void
 }
 
 /** What the document says about this gateway besides its routes. */
-export function describeGateway({ faces, profiles, settings, version }: DocsFacts): Omit<OpenApiOptions, 'routes'> {
+export function describeGateway({
+  faces,
+  operations,
+  profiles,
+  settings,
+  version
+}: DocsFacts): Omit<OpenApiOptions, 'routes'> {
   const alias = profiles.profiles.flatMap(({ models }) => models).find(({ enabled }) => enabled)?.publicAlias
   return {
     title: TITLE,
     version,
+    operations,
     isKeyNeeded: isAuthRequired(settings),
     exampleModels: alias === undefined ? EXAMPLE_MODELS : { chat: alias, embeddings: alias },
     hasRelay: profiles.profiles.some(({ providerKind }) => faces[providerKind]?.v1.relay !== undefined)

@@ -1,20 +1,23 @@
-// Every route of a worker, mounted in one list. Routes that depend on the settings are loaded only when the settings ask for them.
+// Every route of a worker, mounted in one list. Routes that depend on the settings are loaded only
+// when the settings ask for them.
 
 import type { FastifyInstance } from 'fastify'
+import { mountOperations } from '../http/mount-operations.ts'
 import { registerBridgeRoutes } from './bridge.ts'
-import { registerCompletionsRoutes } from './completions.ts'
-import { registerContentRoutes } from './content.ts'
-import { registerMessagesRoutes } from './messages.ts'
-import { registerModelRoutes } from './models.ts'
-import { registerResponsesRoutes } from './responses.ts'
+import type { ServedOperations } from './operation-handlers.ts'
 import { registerSystemRoutes } from './system.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /**
- * Mounts the system routes, the routes of each protocol family, the model routes that families share, and the routes of each feature that
- * the settings switch on. Rejects with `SettingsError` where a configured path is the path of another route.
+ * Mounts the system routes, the operations of the client protocols, and the routes of each feature
+ * that the settings switch on. Rejects with `SettingsError` where a configured path is the path of
+ * another route.
  */
-export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntime): Promise<void> {
+export async function registerRoutes(
+  app: FastifyInstance,
+  runtime: WorkerRuntime,
+  createHandlers: ServedOperations['createHandlers']
+): Promise<void> {
   const { settings, metrics } = runtime
   if (settings.mode === 'DEV') {
     // First, because it lists the routes that are mounted after it.
@@ -23,11 +26,7 @@ export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntim
   }
   registerSystemRoutes(app, runtime)
   registerBridgeRoutes(app, runtime)
-  registerCompletionsRoutes(app, runtime)
-  registerResponsesRoutes(app, runtime)
-  registerMessagesRoutes(app, runtime)
-  registerContentRoutes(app, runtime)
-  registerModelRoutes(app, runtime)
+  mountOperations(app, runtime.operations, createHandlers(runtime))
   if (settings.mode === 'DEV') {
     const { registerLogRoutes } = await import('./logs/register.ts')
     registerLogRoutes(app, runtime)
@@ -44,7 +43,8 @@ export async function registerRoutes(app: FastifyInstance, runtime: WorkerRuntim
     const { registerDebugRoutes } = await import('./debug.ts')
     registerDebugRoutes(app, runtime)
   }
-  // A listener of their own keeps scrapes off this port. Last, because the path is the operator's choice.
+  // A listener of their own keeps scrapes off this port. Last, because the path is the operator's
+  // choice.
   if (metrics !== undefined && settings.metricsPort === undefined) {
     const { registerMetricsRoute } = await import('./metrics.ts')
     registerMetricsRoute(app, { metrics, path: settings.metricsPath })

@@ -1,35 +1,28 @@
-// Mounts the messages family; its model lists share their routes with the other families (`models.ts`).
+// The operations of the messages family, without its model lists.
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { mountOperation } from '../http/route-traits.ts'
+import type { FastifyRequest } from 'fastify'
+import type { OperationHandlers } from '../http/mount-operations.ts'
 import { messagesFace } from '../protocols/messages/client/face.ts'
 import { PING_FRAME } from '../protocols/messages/client/stream.ts'
 import { createChatHandler, type OutsideBody } from './chat.ts'
 import { createTokenCountHandler } from './token-count.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
-export function registerMessagesRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
+export function createMessagesHandlers(
+  runtime: WorkerRuntime
+): OperationHandlers<'createMessage' | 'countMessageTokens'> {
   const create = createChatHandler(runtime, { protocol: 'messages', face: messagesFace, keepAliveText: PING_FRAME })
-
   const count = createTokenCountHandler(runtime, 'messages')
-  const family = 'messages'
-  mountOperation(app, {
-    method: 'POST',
-    path: '/messages',
-    family,
-    isModelRequest: true,
-    handler: (request, reply) => create(request, reply, readOutside(request))
-  })
-  mountOperation(app, {
-    method: 'POST',
-    path: '/messages/count_tokens',
-    family,
-    isModelRequest: true,
-    handler: (request, reply) => count(request, reply, readOutside(request))
-  })
+  return {
+    createMessage: (request, reply) => create(request, reply, readOutside(request)),
+    countMessageTokens: (request, reply) => count(request, reply, readOutside(request))
+  }
 }
 
-/** Names the beta features of a request. Its service refuses a body with members of a feature that the header does not name. */
+/**
+ * Names the beta features of a request. Its service refuses a body with members of a feature that
+ * the header does not name.
+ */
 const BETA_HEADER = 'anthropic-beta'
 
 function readOutside({ headers }: FastifyRequest): OutsideBody {

@@ -1,48 +1,48 @@
 // Model lists from the catalog, in the form of the client's family.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CatalogModel, CatalogSnapshot } from '../../shared/catalog.ts'
+import type { OperationHandlers, PathParameters } from '../http/mount-operations.ts'
 import { sendJson } from '../http/respond.ts'
-import { mountOperation } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 import * as completions from '../protocols/completions/client/models.ts'
 import * as content from '../protocols/content/client/models.ts'
-import { findOperation, readModelId } from '../protocols/content/client/path.ts'
+import { readModelId } from '../protocols/content/client/path.ts'
 import * as messages from '../protocols/messages/client/models.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 const REFRESH_WORDS = /^(?:1|true|yes)$/i
 
-/** Mounts the model routes that all families share; the client's headers decide the form (bridge.md 6.3). */
-export function registerModelRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
-  const { list, get, info } = createModelHandlers(runtime)
-  const shared = { method: 'GET', family: 'by-client', isModelRequest: false } as const
-  mountOperation(app, { ...shared, path: '/models', handler: list })
-  mountOperation(app, {
-    ...shared,
-    path: '/models/*',
-    template: '/models/{model}',
-    readOperation: findOperation,
-    handler: get
-  })
-  mountOperation(app, { ...shared, family: 'completions', protocol: 'litellm', path: '/model/info', handler: info })
-}
+type ModelOperation =
+  | 'listModels'
+  | 'getModel'
+  | 'listContentModels'
+  | 'getContentModel'
+  | 'listTunedModels'
+  | 'getModelInfo'
 
-export function createModelHandlers(runtime: WorkerRuntime) {
+/** The family of the request decides the form of lists and models (bridge.md 6.3). */
+export function createModelHandlers(runtime: WorkerRuntime): OperationHandlers<ModelOperation> {
   function readCatalog({ context }: FastifyRequest): Promise<CatalogSnapshot> {
     const { refresh } = context.query
     return runtime.catalog.read(context, { force: typeof refresh === 'string' && REFRESH_WORDS.test(refresh) })
   }
 
+  async function list(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    send(reply, writeList(request, await readCatalog(request)))
+  }
+
+  async function get(request: FastifyRequest, reply: FastifyReply, { model = '' }: PathParameters): Promise<void> {
+    send(reply, writeOne(request, await readCatalog(request), model))
+  }
+
   return {
-    async list(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      send(reply, writeList(request, await readCatalog(request)))
-    },
-    async get(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const { '*': id = '' } = request.params as { '*'?: string }
-      send(reply, writeOne(request, await readCatalog(request), id))
-    },
-    async info(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    listModels: list,
+    getModel: get,
+    listContentModels: list,
+    getContentModel: get,
+    listTunedModels: (_request, reply) => send(reply, content.writeTunedModelList()),
+    async getModelInfo(request, reply) {
       const { model } = request.context.query
       const { models } = await readCatalog(request)
       const isOne = typeof model === 'string'

@@ -8,10 +8,13 @@ import { findUndescribed } from '../../../worker/docs/document.ts'
 import { type MountedRoute, readMountedRoute } from '../../../worker/docs/mounted-routes.ts'
 import { createDrainGate } from '../../../worker/http/drain-gate.ts'
 import { systemTraits } from '../../../worker/http/route-traits.ts'
+import { operations } from '../../../worker/operations/table.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { describeGateway } from '../../../worker/routes/docs.ts'
 import { registerRoutes } from '../../../worker/routes/index.ts'
+import { servedOperations } from '../../../worker/routes/operation-handlers.ts'
 import type { WorkerRuntime } from '../../../worker/routes/worker-runtime.ts'
+import { mountOperation } from '../../support/operations.ts'
 
 const options = { metricsPath: '/metrics' }
 
@@ -25,6 +28,7 @@ t.test('every route that any setting mounts has a description', async t => {
   // Routes are only mounted here, so the parts that their handlers use are not needed.
   const runtime = {
     settings,
+    operations,
     faces: providerFaces,
     profiles: createNativeProfileSet(settings),
     revisions: { config: revision, matrix: revision },
@@ -42,7 +46,7 @@ t.test('every route that any setting mounts has a description', async t => {
     routes.push(...readMountedRoute(route, settings))
     if ([route.method].flat().includes('GET') && !/[:*]/.test(route.url)) plainPaths.push(route.url)
   })
-  await registerRoutes(app, runtime)
+  await registerRoutes(app, runtime, servedOperations.createHandlers)
   t.ok(routes.length > 60, `${routes.length} routes`)
   t.ok(routes.some(({ template }) => template === '/_debug/translate'))
   t.ok(routes.some(({ template }) => template === '/_admin/logs'))
@@ -54,17 +58,32 @@ t.test('every route that any setting mounts has a description', async t => {
   )
 })
 
-t.test('a mounted route is read with its prefix apart, once for each method', async t => {
-  const traits = { ...systemTraits('/v2/v1beta/models/{model}'), family: 'content' as const }
-  const read = readMountedRoute({ method: ['GET', 'HEAD', 'POST'], config: { traits } }, options)
-  t.same(
-    read.map(({ method }) => method),
-    ['get', 'post']
-  )
-  t.match(read[0], { prefix: '/v2/v1beta', path: '/models/{model}', template: '/v2/v1beta/models/{model}' })
+t.test('a mounted route is read with its prefix apart, once for each operation that its method serves', async t => {
+  const app = Fastify({ exposeHeadRoutes: false })
+  t.teardown(() => app.close())
+  const routes: MountedRoute[] = []
+  app.addHook('onRoute', route => {
+    routes.push(...readMountedRoute(route, options))
+  })
+  mountOperation(app, {
+    method: 'POST',
+    path: '/models/{model+}:count',
+    prefixes: ['/v2/v1beta'],
+    family: 'content',
+    isModelRequest: true,
+    handler: () => undefined
+  })
+  t.match(routes, [
+    { method: 'post', prefix: '/v2/v1beta', path: '/models/{model}:count', template: '/v2/v1beta/models/{model}:count' }
+  ])
   for (const template of ['/v1', '/v1betas/x', '/api/v1/x', '/messages']) {
-    t.match(readMountedRoute({ method: 'GET', config: { traits: systemTraits(template) } }, options), [
-      { prefix: '', path: template }
+    const read = readMountedRoute(
+      { method: ['GET', 'HEAD', 'POST'], config: { traits: systemTraits(template) } },
+      options
+    )
+    t.match(read, [
+      { method: 'get', prefix: '', path: template },
+      { method: 'post', prefix: '', path: template }
     ])
   }
 })

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { createCallContext } from '../../../worker/execution/call-context.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
+import { mountOperation } from '../../support/operations.ts'
 import { startApplication } from '../http/support.ts'
 
 t.test('headers beyond the bound are dropped and reported in one debug line', async t => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
+import { mountOperation } from '../../support/operations.ts'
 import { createRecorder } from '../observation/recorder.ts'
 import { echo, type Handler, openConnection, startApplication } from './support.ts'
 
@@ -14,8 +14,7 @@ function mountFamilies(handler: Handler) {
     mountOperation(app, { ...shared, path: '/messages', family: 'messages' })
     mountOperation(app, {
       ...shared,
-      path: '/models/*',
-      template: '/models/{model}',
+      path: '/models/{model+}',
       prefixes: ['/v1', '/v2', '/v1beta', '/v1/v1beta', '/v2/v1beta'],
       family: 'content'
     })

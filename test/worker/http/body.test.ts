@@ -1,8 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { post } from '../../support/client.ts'
+import { mountOperation } from '../../support/operations.ts'
 import * as fc from '../../support/properties.ts'
 import { echo, type Handler, openConnection, signalled, startApplication } from './support.ts'
 
@@ -11,7 +11,7 @@ function mountAll(handler: Handler) {
     const shared = { method: 'POST', isModelRequest: true, handler } as const
     mountOperation(app, { ...shared, path: '/chat/completions', family: 'completions' })
     mountOperation(app, { ...shared, path: '/messages', family: 'messages' })
-    mountOperation(app, { ...shared, path: '/models/*', family: 'content' })
+    mountOperation(app, { ...shared, path: '/models/{model+}', family: 'content' })
   }
 }
 

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import type { RequestObserver } from '../../../worker/observation/observer.ts'
 import { post } from '../../support/client.ts'
+import { mountOperation } from '../../support/operations.ts'
 import { echo, startApplication } from './support.ts'
 
 function mountAll(app: Parameters<typeof mountOperation>[0]): void {
   const shared = { method: 'POST', isModelRequest: true, handler: echo } as const
   mountOperation(app, { ...shared, path: '/chat/completions', family: 'completions' })
   mountOperation(app, { ...shared, path: '/messages', family: 'messages' })
-  mountOperation(app, { ...shared, path: '/models/*', family: 'content' })
+  mountOperation(app, { ...shared, path: '/models/{model+}', family: 'content' })
   mountOperation(app, { method: 'GET', path: '/models', family: 'by-client', isModelRequest: false, handler: echo })
 }
 

@@ -1,5 +1,8 @@
 import t from 'tap'
-import { detectModelsFamily, familyOfPath } from '../../../worker/http/families.ts'
+import { createFamilyFinder, detectModelsFamily } from '../../../worker/http/families.ts'
+import { operations } from '../../../worker/operations/table.ts'
+
+const familyOfPath = createFamilyFinder(operations)
 
 t.test('the shared model lists take the family that the headers of the client show (bridge.md 6.3)', async t => {
   const cases: Array<[headers: Record<string, string>, query: Record<string, string>, family: string]> = [

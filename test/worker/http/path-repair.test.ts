@@ -1,8 +1,9 @@
 import t from 'tap'
-import { repairPath } from '../../../worker/http/path-repair.ts'
+import { createPathRepair } from '../../../worker/http/path-repair.ts'
+import { operations } from '../../../worker/operations/table.ts'
 import * as fc from '../../support/properties.ts'
 
-const options = { metricsPath: '/metrics' }
+const repairPath = createPathRepair({ operations, metricsPath: '/metrics' })
 
 const table: Array<[target: string, repaired: string]> = [
   // operations.md 3.2
@@ -74,14 +75,14 @@ const table: Array<[target: string, repaired: string]> = [
 ]
 
 for (const [target, repaired] of table) {
-  t.equal(repairPath(target, options), repaired, `${target} is routed as ${repaired}`)
+  t.equal(repairPath(target), repaired, `${target} is routed as ${repaired}`)
 }
 
 t.test('a metrics path of several segments is not changed, also when it contains a root', async t => {
-  const deep = { metricsPath: '/internal/v1/metrics' }
-  t.equal(repairPath('/internal/v1/metrics', deep), '/internal/v1/metrics')
-  t.equal(repairPath('/internal/v1/metrics?x=1', deep), '/internal/v1/metrics?x=1')
-  t.equal(repairPath('/internal/v1/models', deep), '/v1/models')
+  const repairDeep = createPathRepair({ operations, metricsPath: '/internal/v1/metrics' })
+  t.equal(repairDeep('/internal/v1/metrics'), '/internal/v1/metrics')
+  t.equal(repairDeep('/internal/v1/metrics?x=1'), '/internal/v1/metrics?x=1')
+  t.equal(repairDeep('/internal/v1/models'), '/v1/models')
 })
 
 const segment = fc.constantFrom(
@@ -105,8 +106,8 @@ const path = fc.array(segment, { maxLength: 8 }).map(segments => `/${segments.jo
 t.test('repairing a repaired target changes nothing', async () => {
   fc.assert(
     fc.property(path, target => {
-      const once = repairPath(target, options)
-      return repairPath(once, options) === once
+      const once = repairPath(target)
+      return repairPath(once) === once
     })
   )
 })
@@ -114,12 +115,12 @@ t.test('repairing a repaired target changes nothing', async () => {
 t.test('the query is kept byte for byte', async () => {
   fc.assert(
     fc.property(path, fc.string({ unit: 'binary-ascii' }), (target, query) => {
-      const repaired = repairPath(`${target}?${query}`, options)
-      return repaired === `${repairPath(target, options)}?${query}`
+      const repaired = repairPath(`${target}?${query}`)
+      return repaired === `${repairPath(target)}?${query}`
     })
   )
 })
 
 t.test('no text raises an exception', async () => {
-  fc.assert(fc.property(fc.string(), target => typeof repairPath(target, options) === 'string'))
+  fc.assert(fc.property(fc.string(), target => typeof repairPath(target) === 'string'))
 })

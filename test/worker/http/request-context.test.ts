@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import type { RequestContext } from '../../../worker/http/request-context.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
 import { toAbortSignal } from '../../../worker/performance/cancel-source.ts'
+import { mountOperation } from '../../support/operations.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
 
 function mount(handler: Handler) {
@@ -14,7 +14,7 @@ function mount(handler: Handler) {
     const shared = { method: 'POST', isModelRequest: true, handler } as const
     mountOperation(app, { ...shared, path: '/chat/completions', family: 'completions' })
     mountOperation(app, { ...shared, path: '/messages', family: 'messages' })
-    mountOperation(app, { ...shared, path: '/models/*', template: '/models/{model}', family: 'content' })
+    mountOperation(app, { ...shared, path: '/models/{model+}', family: 'content' })
   }
 }
 

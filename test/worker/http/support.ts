@@ -15,13 +15,14 @@ import { createDrainGate, type DrainGate } from '../../../worker/http/drain-gate
 import { createFingerprint } from '../../../worker/http/fingerprint.ts'
 import type { Listener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import type { UnservedRequests } from '../../../worker/http/unserved-request.ts'
 import { createObservers } from '../../../worker/observation/create-observers.ts'
 import { createObservation } from '../../../worker/observation/observation.ts'
 import type { RequestObserver } from '../../../worker/observation/observer.ts'
+import { operations } from '../../../worker/operations/table.ts'
 import type { UpstreamAuthorization } from '../../../worker/providers/types.ts'
 import { registerSystemRoutes } from '../../../worker/routes/system.ts'
+import { mountOperation } from '../../support/operations.ts'
 import { workerOptions } from '../../support/worker-app.ts'
 
 const INFO_LEVEL = 30
@@ -61,6 +62,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
   const drainGate = createDrainGate()
   const runtime = {
     settings,
+    operations,
     profiles: { origin: options.origin ?? 'settings' },
     log,
     observation: createObservation(observers, log),

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { mountOperation } from '../../../worker/http/route-traits.ts'
 import { createAccessLog } from '../../../worker/observation/access-log.ts'
 import type { ClosedFacts, RequestView } from '../../../worker/observation/observer.ts'
 import { get, post } from '../../support/client.ts'
+import { mountOperation } from '../../support/operations.ts'
 import { type Handler, openConnection, signalled, startApplication } from '../http/support.ts'
 
 const noUsage = { cacheReadTokens: null, cacheWriteTokens: null, reasoningTokens: null, totalTokens: null }

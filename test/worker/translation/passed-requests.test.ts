@@ -3,7 +3,6 @@
 import t from 'tap'
 import { joinBytes } from '../../../shared/bytes.ts'
 import type { JsonObject } from '../../../worker/normalized/index.ts'
-import { findOperation } from '../../../worker/protocols/content/client/path.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { translateChat } from '../../../worker/translation/chat.ts'
 import { translateTokenCount } from '../../../worker/translation/token-count.ts'
@@ -47,7 +46,7 @@ for (const protocol of ['messages', 'content'] as const) {
       const isStream = request.path.includes('stream')
       const context = { requestId: 'r', ...(protocol === 'content' && { path: { model: ALIAS, isStream } }) }
       const job = { protocol, apiMode: 'v1', bytes: Buffer.from(sent), context } as const
-      const isCount = request.path.includes('count_tokens') || findOperation(request.path) === 'countTokens'
+      const isCount = request.path.includes('count_tokens') || request.path.endsWith(':countTokens')
       const call = isCount ? (await translateTokenCount(job, environment)).call : translateChat(job, environment)
       const written = Buffer.from(joinBytes(call?.body ?? Buffer.alloc(0))).toString('utf8')
       t.ok(written === (protocol === 'messages' ? sent.replace(ALIAS, MODEL) : sent), 'the same bytes')

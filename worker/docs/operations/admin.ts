@@ -1,7 +1,7 @@
 // The admin API over stored traffic records (operations.md 9), which is mounted only where a
 // setting switches it on. Its bodies are written here, so that the documentation does not load the
 // room that answers.
-import type { Operation, Parameter } from '../operation.ts'
+import type { Parameter, RouteDocument } from '../operation.ts'
 import type { JsonSchema } from '../schema.ts'
 
 const text: JsonSchema = { type: 'string' }
@@ -83,14 +83,14 @@ const id: Parameter = {
   schema: text
 }
 
-interface Described extends Pick<Operation, 'id' | 'path' | 'summary' | 'description' | 'parameters' | 'body'> {
-  method?: Operation['method']
+interface Described extends Pick<RouteDocument, 'id' | 'path' | 'summary' | 'description' | 'parameters' | 'body'> {
+  method?: RouteDocument['method']
   answer?: JsonSchema
   content?: Readonly<Record<string, JsonSchema>>
   statuses?: readonly number[]
 }
 
-function describe({ method = 'get', answer, content, statuses = [], ...operation }: Described): Operation {
+function describe({ method = 'get', answer, content, statuses = [], ...operation }: Described): RouteDocument {
   return {
     ...operation,
     method,
@@ -109,7 +109,7 @@ const OF_RECORD = [400, 404]
 
 const mark = closed({ source_log_id: text, source_request_id: text, replayed_at: text })
 
-export const adminOperations: readonly Operation[] = (
+export const adminOperations: readonly RouteDocument[] = (
   [
     {
       id: 'listTrafficLogs',

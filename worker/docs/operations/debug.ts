@@ -1,6 +1,6 @@
 // The debugging routes (operations.md 10), which are mounted only where a setting switches them on.
 // Their bodies are written here, so that the documentation does not load the room that checks them.
-import type { Operation } from '../operation.ts'
+import type { RouteDocument } from '../operation.ts'
 import type { JsonSchema } from '../schema.ts'
 
 const object: JsonSchema = { type: 'object' }
@@ -30,7 +30,7 @@ interface Described {
   optional?: readonly string[]
 }
 
-function describe({ id, path, summary, description, body, response, optional = [] }: Described): Operation {
+function describe({ id, path, summary, description, body, response, optional = [] }: Described): RouteDocument {
   const required = Object.keys(response).filter(name => !optional.includes(name))
   return {
     id,
@@ -114,7 +114,7 @@ const field: JsonSchema = {
   }
 }
 
-function describeExplanation(path: string, family: string, id: string): Operation {
+function describeExplanation(path: string, family: string, id: string): RouteDocument {
   const operation = describe({
     id,
     path: `${path}/${family}`,
@@ -145,7 +145,7 @@ function describeExplanation(path: string, family: string, id: string): Operatio
 
 const families = ['openai', 'responses', 'anthropic', 'gemini', 'embeddings']
 
-export const debugOperations: readonly Operation[] = [
+export const debugOperations: readonly RouteDocument[] = [
   ...translations.map(describe),
   ...families.flatMap(family => {
     const name = `${family.charAt(0).toUpperCase()}${family.slice(1)}`

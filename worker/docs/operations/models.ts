@@ -1,7 +1,7 @@
 // The model lists of all families (bridge.md 6.3), and LiteLLM-style model info.
 import { publicProtocols } from '../../../shared/support-vocabulary.ts'
-import { CATALOG_STATUSES } from '../error-responses.ts'
-import { modelInPath, type Operation, type Parameter } from '../operation.ts'
+import type { OperationId } from '../../operations/table.ts'
+import { modelInPath, type OperationDetails, type Parameter, type RouteDocument } from '../operation.ts'
 import { reference } from './references.ts'
 
 const query = (name: string, description: string, schema = {}): Parameter => ({
@@ -25,18 +25,8 @@ const contentPaging = [
   query('pageToken', 'Content form: `nextPageToken` of the page before.')
 ]
 
-const BY_CLIENT =
-  'The headers of the client select the form: `anthropic-version` or `anthropic-beta` the messages form, `x-goog-api-key` or ' +
-  '`x-goog-api-client` the content form, anything else the completions form.'
-
-export const modelOperations: readonly Operation[] = [
-  {
-    id: 'listModels',
-    method: 'get',
-    path: '/models',
-    tag: 'OpenAI / Models',
-    summary: 'List models',
-    description: BY_CLIENT,
+export const modelDetails = {
+  listModels: {
     parameters: [refresh, ...messagesPaging, ...contentPaging],
     responses: {
       200: {
@@ -47,16 +37,9 @@ export const modelOperations: readonly Operation[] = [
           }
         }
       }
-    },
-    errors: { form: 'by-client', statuses: CATALOG_STATUSES }
+    }
   },
-  {
-    id: 'getModel',
-    method: 'get',
-    path: '/models/{model}',
-    tag: 'OpenAI / Models',
-    summary: 'Get a model',
-    description: BY_CLIENT,
+  getModel: {
     parameters: [modelInPath, refresh],
     responses: {
       200: {
@@ -67,69 +50,41 @@ export const modelOperations: readonly Operation[] = [
           }
         }
       }
-    },
-    errors: { form: 'by-client', statuses: CATALOG_STATUSES }
+    }
   },
-  {
-    id: 'listContentModels',
-    method: 'get',
-    path: '/models',
-    family: 'content',
-    tag: 'Gemini / Models',
-    summary: 'List models',
+  listContentModels: {
     parameters: [refresh, ...contentPaging],
     responses: {
       200: { description: 'One page of the models.', content: { 'application/json': reference('ContentModelList') } }
-    },
-    errors: { form: 'content', statuses: CATALOG_STATUSES }
+    }
   },
-  {
-    id: 'getContentModel',
-    method: 'get',
-    path: '/models/{model}',
-    family: 'content',
-    tag: 'Gemini / Models',
-    summary: 'Get a model',
+  getContentModel: {
     parameters: [modelInPath, refresh],
     responses: {
       200: { description: 'The model.', content: { 'application/json': reference('ContentModel') } }
-    },
-    errors: { form: 'content', statuses: CATALOG_STATUSES }
+    }
   },
-  {
-    id: 'listTunedModels',
-    method: 'get',
-    path: '/tunedModels',
-    family: 'content',
-    tag: 'Gemini / Models',
-    summary: 'List tuned models',
-    description: 'Always empty: the gateway has no tuned models.',
+  listTunedModels: {
     responses: {
       200: { description: 'An empty list.', content: { 'application/json': reference('TunedModelList') } }
     },
-    errors: { form: 'content', statuses: [400, 401] }
+    statuses: [400, 401]
   },
-  {
-    id: 'getModelInfo',
-    method: 'get',
-    path: '/model/info',
-    tag: 'LiteLLM / Model Info',
-    summary: 'Models in the form of LiteLLM',
+  getModelInfo: {
     parameters: [refresh, query('model', 'Only the model of this id.')],
     responses: {
       200: {
         description: 'All models, or the one of the query.',
         content: { 'application/json': { anyOf: [reference('ModelInfoList'), reference('ModelInfo')] } }
       }
-    },
-    errors: { form: 'completions', statuses: CATALOG_STATUSES }
+    }
   }
-]
+} satisfies Partial<Record<OperationId, OperationDetails>>
 
 const oneOf = (name: string, description: string, words: readonly string[]): Parameter =>
   query(name, description, { enum: words })
 
-export const bridgeOperations: readonly Operation[] = [
+export const bridgeOperations: readonly RouteDocument[] = [
   {
     id: 'listBridgeModels',
     method: 'get',

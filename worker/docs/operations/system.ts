@@ -1,6 +1,6 @@
 // The system routes (operations.md 2), without the root, the metrics and the pages of this
 // documentation.
-import type { Operation, Parameter, SuccessResponse } from '../operation.ts'
+import type { Parameter, RouteDocument, SuccessResponse } from '../operation.ts'
 import { reference } from './references.ts'
 
 const system = (statuses: readonly number[] = []) => ({ form: 'system', statuses }) as const
@@ -12,9 +12,9 @@ const ready = {
 }
 const status = { 200: { description: 'A gateway is here.', content: { 'application/json': reference('RootStatus') } } }
 
-type Short = Pick<Operation, 'id' | 'method' | 'path' | 'summary' | 'responses'> & Partial<Operation>
+type Short = Pick<RouteDocument, 'id' | 'method' | 'path' | 'summary' | 'responses'> & Partial<RouteDocument>
 
-const health = (operation: Short): Operation => ({ tag: 'System / Health', errors: system(), ...operation })
+const health = (operation: Short): RouteDocument => ({ tag: 'System / Health', errors: system(), ...operation })
 
 const LINES_MAX = 5000
 const lines = (name: string, place: 'path' | 'query'): Parameter => ({
@@ -25,18 +25,18 @@ const lines = (name: string, place: 'path' | 'query'): Parameter => ({
   ...(place === 'path' ? { required: true } : {})
 })
 
-const logText: Operation['responses'] = {
+const logText: RouteDocument['responses'] = {
   200: { description: 'The lines as they are.', content: { 'text/plain; charset=utf-8': { type: 'string' } } }
 }
 const LOG_STATUSES = [401, 403, 404, 422]
 
-const log = (operation: Short & Partial<Operation>): Operation => ({
+const log = (operation: Short & Partial<RouteDocument>): RouteDocument => ({
   tag: 'System / Logs',
   errors: system(LOG_STATUSES),
   ...operation
 })
 
-export const systemOperations: readonly Operation[] = [
+export const systemOperations: readonly RouteDocument[] = [
   health({ id: 'getHealth', method: 'get', path: '/health', summary: 'Liveness', responses: { 200: empty } }),
   health({
     id: 'getLivez',

@@ -28,6 +28,7 @@ import {
   ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS
 } from '@opentelemetry/semantic-conventions/incubating'
 import { isJsonObject, tryParseJson } from '../../normalized/index.ts'
+import type { ModelSpan } from '../../operations/operation.ts'
 import type { ChatDescription, EmbeddingsDescription } from '../../translation/call-description.ts'
 import type { ClosedFacts, RequestView } from '../observer.ts'
 import { describeMetadata } from '../request-metadata.ts'
@@ -35,7 +36,6 @@ import { ContentText, capturedAttribute } from './attribute-filter.ts'
 import type { CallRecord } from './call-record.ts'
 import type { CaptureSwitches } from './capture-switches.ts'
 import { findResponseId } from './response-id.ts'
-import type { LlmRoute } from './span-kind.ts'
 
 /** Values of attributes before the filter: null and undefined are dropped there, objects become JSON text. */
 export type Values = Record<string, unknown>
@@ -106,18 +106,18 @@ export function lifecycleAttributes({ closed, record }: EndedRequest): Values {
 }
 
 /** What the span of a call has in addition, with the attributes of the OpenTelemetry conventions for generative AI. */
-export function callAttributes(ended: EndedRequest, route: LlmRoute, capture: CaptureSwitches): Values {
+export function callAttributes(ended: EndedRequest, span: ModelSpan, capture: CaptureSwitches): Values {
   const { closed, record } = ended
   const { description } = record
   const { facts } = closed
   const { usage } = record
   return {
-    'gateway.api_format': route.apiFormat,
-    'openinference.span.kind': route.kind,
+    'gateway.api_format': span.apiFormat,
+    'openinference.span.kind': span.kind,
     'llm.model_name': facts.model,
     'llm.provider': facts.providerKind,
-    'llm.operation': route.operation,
-    'llm.request.type': route.kind === 'LLM' ? 'chat' : 'embeddings',
+    'llm.operation': span.operation,
+    'llm.request.type': span.kind === 'LLM' ? 'chat' : 'embeddings',
     'llm.streaming': facts.isStream,
     'llm.response.status': isFailed(ended) ? 'ERROR' : 'OK',
     'llm.token_count.prompt': usage?.inputTokens,
@@ -125,7 +125,7 @@ export function callAttributes(ended: EndedRequest, route: LlmRoute, capture: Ca
     'llm.token_count.total': totalTokens(record),
     ...tokenAttributes(record),
     ...errorAttributes(closed),
-    ...genAiAttributes(ended, route),
+    ...genAiAttributes(ended, span),
     ...(description?.type === 'chat' && chatAttributes(ended, description, capture)),
     ...(description?.type === 'embeddings' && embeddingsAttributes(ended, description, capture))
   }
@@ -216,12 +216,12 @@ function embeddingsAttributes(
   }
 }
 
-function genAiAttributes({ request, closed, record }: EndedRequest, route: LlmRoute): Values {
+function genAiAttributes({ request, closed, record }: EndedRequest, span: ModelSpan): Values {
   const { facts } = closed
   const { description, response, usage } = record
   const parameters = description?.type === 'chat' ? description.parameters : {}
   return {
-    [ATTR_GEN_AI_OPERATION_NAME]: route.genAiOperation,
+    [ATTR_GEN_AI_OPERATION_NAME]: span.genAiOperation,
     [ATTR_GEN_AI_PROVIDER_NAME]: facts.providerKind,
     [ATTR_GEN_AI_REQUEST_MODEL]: facts.model,
     [ATTR_GEN_AI_REQUEST_TEMPERATURE]: parameters.temperature,
@@ -243,10 +243,10 @@ function genAiAttributes({ request, closed, record }: EndedRequest, route: LlmRo
 }
 
 /** What the span of the call to the provider has. */
-export function clientAttributes(ended: EndedRequest, route: LlmRoute): Values {
+export function clientAttributes(ended: EndedRequest, span: ModelSpan): Values {
   const { facts } = ended.closed
   return {
-    ...genAiAttributes(ended, route),
+    ...genAiAttributes(ended, span),
     [ATTR_GEN_AI_REQUEST_MODEL]: facts.upstreamModel ?? facts.model,
     [ATTR_ERROR_TYPE]: ended.closed.errorType
   }

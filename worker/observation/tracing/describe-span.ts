@@ -1,5 +1,6 @@
 // Puts the span of a request together from what was recorded of it: name, attributes, events and
 // status (operations.md 11.2 to 11.4). Pure.
+import type { ModelSpan } from '../../operations/operation.ts'
 import { type AttributeFilter, createAttributeFilter, type SpanAttributes } from './attribute-filter.ts'
 import {
   callAttributes,
@@ -14,7 +15,9 @@ import {
 } from './attributes.ts'
 import type { Milestone } from './call-record.ts'
 import type { CaptureSwitches } from './capture-switches.ts'
-import { findLlmRoute, type LlmRoute, OTHER_SPAN_NAME } from './span-kind.ts'
+
+/** The span of a request that is no call of a model, or for which no provider was chosen. */
+const OTHER_SPAN_NAME = 'gateway.request'
 
 export interface DescribedEvent {
   readonly name: string
@@ -52,30 +55,30 @@ export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
 
   return {
     describeRequest(ended, more = {}) {
-      const route = findRoute(ended)
+      const span = findModelSpan(ended)
       const common = commonAttributes(ended)
       const error = describeError(ended)
-      if (route === undefined) {
+      if (span === undefined) {
         const attributes = filter({ ...common, ...lifecycleAttributes(ended), ...more })
         return { name: OTHER_SPAN_NAME, attributes, events: [], error }
       }
       const attributes = filter({
         ...common,
         ...(error !== undefined && lifecycleAttributes(ended)),
-        ...callAttributes(ended, route, capture),
+        ...callAttributes(ended, span, capture),
         ...more
       })
-      return { name: route.spanName, attributes, events: describeEvents(ended, route, filter), error }
+      return { name: span.spanName, attributes, events: describeEvents(ended, span, filter), error }
     },
     describeCall(ended, more = {}) {
-      const route = findRoute(ended)
-      if (route === undefined) return undefined
+      const span = findModelSpan(ended)
+      if (span === undefined) return undefined
       const { upstreamModel, model } = ended.closed.facts
       // Clients choose the model, and some write a key into it by mistake.
-      const name = redact(`${route.genAiOperation} ${upstreamModel ?? model}`)
+      const name = redact(`${span.genAiOperation} ${upstreamModel ?? model}`)
       return {
         name,
-        attributes: filter({ ...clientAttributes(ended, route), ...more }),
+        attributes: filter({ ...clientAttributes(ended, span), ...more }),
         events: [],
         error: describeError(ended)
       }
@@ -83,17 +86,17 @@ export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
   }
 }
 
-/** A call has the name of its route once its provider was chosen; before that it is a request like any other. */
-function findRoute({ request, closed }: EndedRequest): LlmRoute | undefined {
-  return closed.facts.providerKind === undefined ? undefined : findLlmRoute(request.route)
+/** A call has the name of its operation once its provider was chosen; before that it is a request like any other. */
+function findModelSpan({ request, closed }: EndedRequest): ModelSpan | undefined {
+  return closed.facts.providerKind === undefined ? undefined : request.operation?.span
 }
 
-function describeEvents(ended: EndedRequest, route: LlmRoute, filter: AttributeFilter): DescribedEvent[] {
+function describeEvents(ended: EndedRequest, span: ModelSpan, filter: AttributeFilter): DescribedEvent[] {
   const { record } = ended
   const common: Values = {
     'llm.model_name': ended.closed.facts.model,
     'llm.provider': ended.closed.facts.providerKind,
-    'openinference.span.kind': route.kind
+    'openinference.span.kind': span.kind
   }
   const ends = describeAbort(ended)
   return [...record.milestones, ...ends].map(({ name, atMs, attributes }) => ({

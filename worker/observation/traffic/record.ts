@@ -2,8 +2,9 @@
 // (operations.md 8.1). What is equal in many records is written as JSON once.
 import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
+import type { Protocol } from '../../operations/operation.ts'
 import { rememberCombinations } from '../../performance/remember-texts.ts'
-import type { Caller, ClosedFacts, Protocol, RequestFacts, RequestView } from '../observer.ts'
+import type { Caller, ClosedFacts, RequestFacts, RequestView } from '../observer.ts'
 import { type CommonFacts, describeCommon, describeOwn, readCommonFacts } from '../request-metadata.ts'
 
 /** What was seen of a request besides its view and its end. */

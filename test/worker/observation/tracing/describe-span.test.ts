@@ -4,8 +4,8 @@ import t from 'tap'
 import { GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import type { CaptureSwitches } from '../../../../worker/observation/tracing/capture-switches.ts'
 import { createSpanDescriber } from '../../../../worker/observation/tracing/describe-span.ts'
-import { findLlmRoute } from '../../../../worker/observation/tracing/span-kind.ts'
 import type { EmbeddingsDescription } from '../../../../worker/translation/call-description.ts'
+import { findOperation } from '../../../support/operations.ts'
 import {
   CANARY,
   chat,
@@ -117,12 +117,12 @@ t.test('every route of a call has its name, format and operation', async t => {
   ] as const
   for (const [path, spanName, apiFormat, operation, genAiOperation] of rows) {
     for (const prefix of ['', '/v1', '/v2', '/v1beta', '/v1/v1beta']) {
-      t.match(findLlmRoute(prefix + path), { spanName, apiFormat, operation, genAiOperation }, prefix + path)
+      t.match(findOperation(prefix + path)?.span, { spanName, apiFormat, operation, genAiOperation }, prefix + path)
     }
   }
   const others = ['unmatched', '/health', '/v1/models', '/v1/messages/count_tokens', '/debug/explain/responses', '/']
   for (const other of [...others, '/v1/models/{model}:countTokens', '/models/constructor']) {
-    t.equal(findLlmRoute(other), undefined, other)
+    t.equal(findOperation(other)?.span, undefined, other)
   }
 })
 

@@ -7,6 +7,7 @@ import type { EndedRequest } from '../../../../worker/observation/tracing/attrib
 import { CallRecord } from '../../../../worker/observation/tracing/call-record.ts'
 import type { CaptureSwitches } from '../../../../worker/observation/tracing/capture-switches.ts'
 import type { CallDescription, ChatDescription } from '../../../../worker/translation/call-description.ts'
+import { findOperation } from '../../../support/operations.ts'
 
 export const CANARY = 'canary-5e1f'
 /** A text that redaction must find wherever it is. */
@@ -92,6 +93,7 @@ export function endedRequest(options: EndedOptions = {}): EndedRequest {
   const requestedModel = 'description' in options ? options.description?.requestedModel : chat.requestedModel
   const planned = { model: 'm', requestedModel, upstreamModel: 'up', providerKind: 'native', profileId: 'p', isStream }
   const facts = options.facts ?? planned
+  const { route = '/v1/chat/completions' } = view ?? {}
   const record = new CallRecord(capture)
   if (options.facts === undefined) record.planned = planned
   record.description = 'description' in options ? options.description : { ...chat, isStream }
@@ -103,7 +105,8 @@ export function endedRequest(options: EndedOptions = {}): EndedRequest {
       traceId: 't1',
       spanId: 's1',
       method: 'POST',
-      route: '/v1/chat/completions',
+      route,
+      operation: findOperation(route),
       path: '/v1/chat/completions',
       protocol: 'openai',
       apiKeyHash: 'hmac-sha256:0',

@@ -10,14 +10,14 @@ import {
   type NormalizedRequest
 } from '../../../../../worker/normalized/index.ts'
 import { contentFace } from '../../../../../worker/protocols/content/client/face.ts'
-import { type OperationPath, readOperationPath } from '../../../../../worker/protocols/content/client/path.ts'
+import { readPathModel } from '../../../../../worker/protocols/content/client/path.ts'
 import type { StreamWriter } from '../../../../../worker/protocols/face.ts'
 import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
 import { requestId } from './support.ts'
 
 export interface SdkCall {
   url: URL
-  operation: OperationPath | undefined
+  operation: { model: string; operation: string } | undefined
   body: JsonObject
 }
 
@@ -27,9 +27,14 @@ export function createSdk(respond: (call: SdkCall) => Response): GoogleGenAI {
     const url = new URL(String(input))
     const rest = /\/models\/(.*)$/.exec(decodeURIComponent(url.pathname))?.[1]
     const body = typeof init?.body === 'string' ? JSON.parse(init.body) : {}
-    return respond({ url, operation: rest?.includes(':') ? readOperationPath(rest) : undefined, body })
+    return respond({ url, operation: rest === undefined ? undefined : readOperation(rest), body })
   }
   return new GoogleGenAI({ apiKey: 'test', httpOptions: { fetch: fetch as typeof globalThis.fetch } })
+}
+
+function readOperation(rest: string): SdkCall['operation'] {
+  const [, name, operation] = /^(.*):(\w+)$/.exec(rest) ?? []
+  return name === undefined || operation === undefined ? undefined : { model: readPathModel(name), operation }
 }
 
 export interface Exchange {

@@ -1,11 +1,22 @@
-// The operations that call a model.
+// The operations of the client protocols: their entries in the table of operations, and what only
+// this document says of them.
+import type { Operation } from '../../operations/operation.ts'
+import { readOperationPath, writeTemplate } from '../../operations/path.ts'
+import type { OperationId } from '../../operations/table.ts'
 import { ATTACHMENT_IDS_HEADER } from '../../protocols/responses/client/attachment-ids.ts'
-import { UPSTREAM_STATUSES } from '../error-responses.ts'
-import { modelInPath, type Operation, type ResponseContent, type SuccessResponse } from '../operation.ts'
+import { CATALOG_STATUSES, UPSTREAM_STATUSES } from '../error-responses.ts'
+import {
+  modelInPath,
+  type OperationDetails,
+  type ResponseContent,
+  type RouteDocument,
+  type SuccessResponse
+} from '../operation.ts'
 import { writeChatBody, writeEmbeddingsBody } from '../requests/completions.ts'
 import { writeBatchEmbedBody, writeContentCountBody, writeEmbedBody, writeGenerateBody } from '../requests/content.ts'
 import { writeMessagesBody, writeMessagesCountBody } from '../requests/messages.ts'
 import { writeResponsesBody } from '../requests/responses.ts'
+import { modelDetails } from './models.ts'
 import { reference } from './references.ts'
 
 export interface ExampleModels {
@@ -25,34 +36,55 @@ function wholeOrStream(whole: string, event: string): SuccessResponse {
   }
 }
 
-/** @param models names for the examples. @param hasRelay whether a provider's response may be passed on as it came. */
-export function writeModelOperations(models: ExampleModels, { hasRelay }: { hasRelay: boolean }): Operation[] {
-  const completions = { form: 'completions', statuses: UPSTREAM_STATUSES } as const
-  const messages = { form: 'messages', statuses: UPSTREAM_STATUSES } as const
-  const content = { form: 'content', statuses: UPSTREAM_STATUSES } as const
-  const generate = { method: 'post', path: '/models/{model}', family: 'content', errors: content } as const
+/**
+ * Describes the operations of a table, in its order. One that the product does not have is
+ * described by its entry alone.
+ */
+export function writeClientDocuments(
+  operations: readonly Operation[],
+  models: ExampleModels,
+  facts: { hasRelay: boolean }
+): RouteDocument[] {
+  const details: Readonly<Partial<Record<string, OperationDetails>>> = writeDetails(models, facts)
+  return operations.map(operation => {
+    const { id, method, tag, summary, description, family, isModelRequest } = operation
+    const { statuses, ...described } = details[id] ?? ANY_JSON
+    return {
+      id,
+      method: method.toLowerCase() as RouteDocument['method'],
+      path: writeTemplate(readOperationPath(operation)),
+      tag,
+      summary,
+      ...(description === undefined ? {} : { description }),
+      ...described,
+      errors: { form: family, statuses: statuses ?? (isModelRequest ? UPSTREAM_STATUSES : CATALOG_STATUSES) }
+    }
+  })
+}
+
+const ANY_JSON: OperationDetails = {
+  responses: { 200: { description: 'The response.', content: { 'application/json': {} } } }
+}
+
+/**
+ * @param models names for the examples. @param hasRelay whether a provider's response may be passed
+ * on as it came.
+ */
+function writeDetails(
+  models: ExampleModels,
+  { hasRelay }: { hasRelay: boolean }
+): Record<OperationId, OperationDetails> {
   const estimate = ['X-Gateway-Token-Count']
   const chat = wholeOrStream('ChatCompletion', 'ChatCompletionChunkOrError')
   const relayed = { anyOf: [reference('ChatCompletion'), reference('RelayedChatCompletion')] }
-  return [
-    {
-      id: 'createChatCompletion',
-      method: 'post',
-      path: '/chat/completions',
-      tag: 'OpenAI / Chat Completions',
-      summary: 'Create a chat completion',
+  return {
+    createChatCompletion: {
       body: { name: 'ChatCompletionRequest', schema: writeChatBody(models.chat) },
       responses: {
         200: hasRelay ? { ...chat, content: { ...chat.content, 'application/json': relayed } } : chat
-      },
-      errors: completions
+      }
     },
-    {
-      id: 'createResponse',
-      method: 'post',
-      path: '/responses',
-      tag: 'OpenAI / Responses',
-      summary: 'Create a response',
+    createResponse: {
       parameters: [
         {
           name: ATTACHMENT_IDS_HEADER,
@@ -62,35 +94,18 @@ export function writeModelOperations(models: ExampleModels, { hasRelay }: { hasR
         }
       ],
       body: { name: 'ResponseRequest', schema: writeResponsesBody(models.chat) },
-      responses: { 200: wholeOrStream('Response', 'ResponseStreamEvent') },
-      errors: completions
+      responses: { 200: wholeOrStream('Response', 'ResponseStreamEvent') }
     },
-    {
-      id: 'createEmbedding',
-      method: 'post',
-      path: '/embeddings',
-      tag: 'OpenAI / Embeddings',
-      summary: 'Create embeddings',
+    createEmbedding: {
       body: { name: 'EmbeddingRequest', schema: writeEmbeddingsBody(models.embeddings) },
-      responses: { 200: { description: 'One vector for each text.', content: json('EmbeddingList') } },
-      errors: completions
+      responses: { 200: { description: 'One vector for each text.', content: json('EmbeddingList') } }
     },
-    {
-      ...generate,
-      id: 'generateContent',
-      operation: 'generateContent',
-      tag: 'Gemini / Generate Content',
-      summary: 'Generate content',
+    generateContent: {
       parameters: [modelInPath],
       body: { name: 'GenerateContentRequest', schema: writeGenerateBody() },
       responses: { 200: { description: 'The response.', content: json('GenerateContentResponse') } }
     },
-    {
-      ...generate,
-      id: 'streamGenerateContent',
-      operation: 'streamGenerateContent',
-      tag: 'Gemini / Generate Content',
-      summary: 'Generate content as a stream',
+    streamGenerateContent: {
       parameters: [
         modelInPath,
         {
@@ -113,57 +128,31 @@ export function writeModelOperations(models: ExampleModels, { hasRelay }: { hasR
         }
       }
     },
-    {
-      ...generate,
-      id: 'countTokens',
-      operation: 'countTokens',
-      tag: 'Gemini / Generate Content',
-      summary: 'Count tokens',
+    countTokens: {
       parameters: [modelInPath],
       body: { name: 'CountTokensRequest', schema: writeContentCountBody(), isOptional: true },
       responses: {
         200: { description: 'The count.', content: json('CountTokensResponse'), headers: estimate }
       }
     },
-    {
-      ...generate,
-      id: 'embedContent',
-      operation: 'embedContent',
-      tag: 'Gemini / Embeddings',
-      summary: 'Embed one content',
+    embedContent: {
       parameters: [modelInPath],
       body: { name: 'EmbedContentRequest', schema: writeEmbedBody() },
       responses: { 200: { description: 'The vector.', content: json('EmbedContentResponse') } }
     },
-    {
-      ...generate,
-      id: 'batchEmbedContents',
-      operation: 'batchEmbedContents',
-      tag: 'Gemini / Embeddings',
-      summary: 'Embed several contents',
+    batchEmbedContents: {
       parameters: [modelInPath],
       body: { name: 'BatchEmbedContentsRequest', schema: writeBatchEmbedBody() },
       responses: { 200: { description: 'One vector for each content.', content: json('BatchEmbedContentsResponse') } }
     },
-    {
-      id: 'createMessage',
-      method: 'post',
-      path: '/messages',
-      tag: 'Anthropic / Messages',
-      summary: 'Create a message',
+    createMessage: {
       body: { name: 'MessageRequest', schema: writeMessagesBody(models.chat) },
-      responses: { 200: wholeOrStream('Message', 'MessageStreamEvent') },
-      errors: messages
+      responses: { 200: wholeOrStream('Message', 'MessageStreamEvent') }
     },
-    {
-      id: 'countMessageTokens',
-      method: 'post',
-      path: '/messages/count_tokens',
-      tag: 'Anthropic / Messages',
-      summary: 'Count the tokens of a message',
+    countMessageTokens: {
       body: { name: 'MessageTokenCountRequest', schema: writeMessagesCountBody(models.chat) },
-      responses: { 200: { description: 'The count.', content: json('MessageTokenCount'), headers: estimate } },
-      errors: messages
-    }
-  ]
+      responses: { 200: { description: 'The count.', content: json('MessageTokenCount'), headers: estimate } }
+    },
+    ...modelDetails
+  }
 }
