@@ -1,11 +1,12 @@
-// Starts the real gateway with a profile file in its own folder, and writes the profiles of such files.
+// Starts a gateway with a profile file in its own folder, and writes the profiles of such files.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Emulator } from '../../ops/emulator/server.ts'
 import { FEATURE_NAMES } from '../../shared/profile.ts'
-import { type GatewayOptions, type StartedGateway, startGateway } from './gateway.ts'
+import { type GatewayOptions, type ServingGateway, type StartedGateway, startGateway } from './gateway.ts'
+import { startGateway as startInProcess } from './in-process-gateway.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 export interface AliasOptions {
@@ -107,17 +108,28 @@ export function writeProfileFile(t: Test, profiles: readonly object[], schemaVer
   return path
 }
 
-export interface ProfileGateway extends StartedGateway {
+interface WithProfileFile {
   profileFile: string
 }
 
-/** Starts a gateway with these profiles. The variables hold the credentials that they name. */
-export async function startProfileGateway(
+type ProfileOptions = GatewayOptions & { profiles: readonly object[] }
+
+/** Starts a gateway with these profiles in the process of the test. The variables hold the credentials that they name. */
+export function startProfileGateway(t: Test, options: ProfileOptions): Promise<ServingGateway & WithProfileFile> {
+  return startWith(t, options, startInProcess)
+}
+
+/** As `startProfileGateway`, with the processes of its own that a test looks at. */
+export function startProfileProcesses(t: Test, options: ProfileOptions): Promise<StartedGateway & WithProfileFile> {
+  return startWith(t, options, startGateway)
+}
+
+async function startWith<Gateway>(
   t: Test,
-  options: GatewayOptions & { profiles: readonly object[] }
-): Promise<ProfileGateway> {
-  const { profiles, args = [], ...rest } = options
+  { profiles, args = [], ...rest }: ProfileOptions,
+  start: (t: Test, options: GatewayOptions) => Promise<Gateway>
+): Promise<Gateway & WithProfileFile> {
   const profileFile = writeProfileFile(t, profiles)
-  const gateway = await startGateway(t, { ...rest, args: ['--config', profileFile, ...args] })
+  const gateway = await start(t, { ...rest, args: ['--config', profileFile, ...args] })
   return { ...gateway, profileFile }
 }

@@ -5,10 +5,10 @@ import t from 'tap'
 import { readFrames } from '../../support/client.ts'
 import { readEnd } from '../system/support.ts'
 import { ask, families, send } from './families.ts'
-import { aliases, startBridge } from './support.ts'
+import { chat, NATIVE_ALIAS, startBridge } from './providers/index.ts'
 
 const { gateway, emulator } = await startBridge(t)
-const model = aliases.keyless
+const model = chat.aliases.keyless
 const forms = [false, true]
 
 for (const family of families) {
@@ -222,7 +222,7 @@ for (const isStream of forms) {
       )
       t.strictSame(await askRunningTools({ model, contents: 'q', isStream }), expected, reason)
       const contents = `[[finish:${reason}]][[text:${expected.text}]][[tool:wipe "{\\"path"]]`
-      t.strictSame(await askRunningTools({ model: aliases.native, contents, isStream }), expected, `native, ${reason}`)
+      t.strictSame(await askRunningTools({ model: NATIVE_ALIAS, contents, isStream }), expected, `native, ${reason}`)
     }
   })
 }

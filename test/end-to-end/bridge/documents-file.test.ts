@@ -9,7 +9,7 @@ import { startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import {
   chatBaseUrl,
-  startProfileGateway,
+  startProfileProcesses,
   writeChatProfile,
   writeNativeProfile,
   writeProfileFile
@@ -24,7 +24,7 @@ const NOWHERE = 'http://127.0.0.1:9/v1'
 
 t.test('bridge 50: a static file is ready at once', async t => {
   const profiles = [writeChatProfile({ id: 'p1', baseUrl: NOWHERE, aliases: [{ alias: 'bridge/a' }] })]
-  const gateway = await startProfileGateway(t, { profiles, env: { GATEWAY_WORKERS: '2' } })
+  const gateway = await startProfileProcesses(t, { profiles, env: { GATEWAY_WORKERS: '2' } })
   const { status, json } = await get(`${gateway.url}/ready`)
   t.equal(status, 200)
   t.match(json, {
@@ -87,7 +87,7 @@ t.test(
       writeChatProfile({ id: 'edge', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: 'edge/mini' }] })
     ]
     const env = { NATIVE_KEY: upstreamCredentials, UPSTREAM_AUTH_URL: emulator.authUrl, GATEWAY_WORKERS: '3' }
-    const gateway = await startProfileGateway(t, { profiles, env })
+    const gateway = await startProfileProcesses(t, { profiles, env })
     await waitUntil(
       async () => (await get(`${gateway.url}/ready`)).status === 200,
       'the inventory is discovered',

@@ -7,10 +7,19 @@ import { readLog, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { readEnd } from '../system/support.ts'
 import { families, openStream, send } from './families.ts'
-import { aliases, nativeCredentials, providerKey, startBridge } from './support.ts'
+import {
+  chat,
+  credentialVariables,
+  NATIVE_ALIAS,
+  nativeCredentials,
+  providers,
+  startBridgeProcesses
+} from './providers/index.ts'
+
+const { aliases } = chat
 
 t.test('bridge 95: a drain lets running requests finish and refuses new ones', async t => {
-  const { gateway, emulator } = await startBridge(t, {
+  const { gateway, emulator } = await startBridgeProcesses(t, {
     env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '10', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
   })
   const model = aliases.keyless
@@ -40,7 +49,7 @@ t.test('bridge 95: a drain lets running requests finish and refuses new ones', a
 })
 
 t.test('bridge 96: at the deadline an endless stream ends with an error, and the gateway exits', async t => {
-  const { gateway } = await startBridge(t, { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' } })
+  const { gateway } = await startBridgeProcesses(t, { env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' } })
   const question = { model: aliases.keyless, prompt: '[[tick:100]][[len:5000]]', isStream: true }
   // The head of a stream is sent with its first event.
   const streams = await Promise.all(families.map(family => openStream(gateway.url, family, question)))
@@ -60,7 +69,7 @@ t.test('bridge 96: at the deadline an endless stream ends with an error, and the
 })
 
 t.test('bridge 98: a profile that changes on disk changes nothing until the next start', async t => {
-  const { gateway } = await startBridge(t)
+  const { gateway } = await startBridgeProcesses(t)
   const model = aliases.keyless
   const readRevision = async () => (await get(`${gateway.url}/ready`)).json.config_revision
   const before = await readRevision()
@@ -79,7 +88,7 @@ t.test('bridge 98: a profile that changes on disk changes nothing until the next
   t.equal(await gateway.stop(), 0)
   const next = await startGateway(t, {
     args: ['--config', gateway.profileFile],
-    env: { NATIVE_KEY: nativeCredentials, KEYED_CHAT_KEY: providerKey }
+    env: credentialVariables
   })
   const after = (await get(`${next.url}/ready`)).json.config_revision
   t.match(after, /^sha256:/)
@@ -89,16 +98,16 @@ t.test('bridge 98: a profile that changes on disk changes nothing until the next
 })
 
 t.test('no worker has a credential of a profile in its environment, also one that was respawned', async t => {
-  const { gateway } = await startBridge(t, { env: { GATEWAY_WORKERS: '2' } })
+  const { gateway } = await startBridgeProcesses(t, { env: { GATEWAY_WORKERS: '2' } })
   const check = () => {
     const workers = readChildPids(Number(gateway.process.pid))
     t.ok(workers.length >= 2)
     for (const pid of workers) {
       const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
-      for (const secret of [providerKey, nativeCredentials, 'NATIVE_KEY', 'KEYED_CHAT_KEY']) {
+      for (const secret of Object.entries(credentialVariables).flat()) {
         t.notOk(environment.includes(secret), `${secret} in process ${pid}`)
       }
-      t.notOk(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(providerKey))
+      t.notOk(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(chat.key))
     }
   }
   check()
@@ -113,20 +122,20 @@ t.test('no worker has a credential of a profile in its environment, also one tha
   check()
   const [family] = families
   if (family === undefined) throw new Error('No family.')
-  for (const alias of [aliases.keyed, aliases.native]) {
+  for (const alias of [...providers.map(({ aliases }) => aliases.keyed), NATIVE_ALIAS]) {
     t.equal((await send(gateway.url, family, { model: alias, prompt: 'Hi' })).status, 200, 'it has its credentials')
   }
 })
 
 t.test('bridge 99: no output, log or response of a gateway with profiles has a secret', async t => {
-  const { gateway } = await startBridge(t)
+  const { gateway } = await startBridgeProcesses(t)
   const outputs: string[] = []
   gateway.process.stdout?.on('data', chunk => outputs.push(String(chunk)))
   gateway.process.stderr?.on('data', chunk => outputs.push(String(chunk)))
   const prompts = ['Hi', '[[error:401]]', '[[error:500]]', '[[badjson]]', '[[die]]', '[[redirect:http://127.0.0.1:1/]]']
   for (const family of families) {
     for (const prompt of prompts) {
-      for (const alias of [aliases.keyed, aliases.native, aliases.disabled, aliases.blocked]) {
+      for (const alias of [aliases.keyed, NATIVE_ALIAS, aliases.disabled, aliases.blocked]) {
         for (const isStream of [false, true]) {
           const { text, headers } = await send(gateway.url, family, { model: alias, prompt, isStream })
           outputs.push(text, JSON.stringify([...headers]))
@@ -139,7 +148,7 @@ t.test('bridge 99: no output, log or response of a gateway with profiles has a s
   }
   t.equal(await gateway.stop(), 0)
   outputs.push(readFileSync(`${gateway.folder}/gateway.log`, 'utf8'))
-  for (const secret of [providerKey, nativeCredentials, 'native-secret']) {
+  for (const secret of [...providers.map(({ key }) => key), nativeCredentials, 'native-secret']) {
     for (const output of outputs) t.notOk(output.includes(secret))
   }
 })

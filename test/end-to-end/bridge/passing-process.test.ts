@@ -3,13 +3,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { post, readUntilCut } from '../../support/client.ts'
-import { startEmulator } from '../../support/gateway.ts'
+import { type ServingGateway, startEmulator } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import {
   anthropicBaseUrl,
   chatBaseUrl,
   googleBaseUrl,
-  type ProfileGateway,
   startProfileGateway,
   writeChatProfile
 } from '../../support/profile-gateway.ts'
@@ -17,7 +16,7 @@ import { createTrafficFiles, trafficVariables } from '../../support/recorded-gat
 
 const MODEL = 'gemini-3-emulator'
 
-async function start(env: Record<string, string>): Promise<ProfileGateway> {
+async function start(env: Record<string, string>): Promise<ServingGateway> {
   const emulator = await startEmulator(t, { chatApiKeys: { messages: null, content: null, chat: null } })
   return startProfileGateway(t, {
     profiles: [
@@ -57,7 +56,7 @@ t.test(
     const gateway = await start({ GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '2' })
     // The head of a stream is sent with its first event.
     const streams = await ask(gateway.url, '[[tick:100]][[len:5000]]')
-    gateway.process.kill('SIGTERM')
+    const ended = gateway.stop()
     const [messages, content] = await Promise.all(streams.map(readUntilCut))
     const frames = messages?.text.split('\n\n') ?? []
     t.equal(frames.pop(), '')
@@ -70,7 +69,7 @@ t.test(
     t.match(JSON.parse(chunks.pop() ?? ''), { error: { message: /Gateway routes are not ready/ } })
     for (const chunk of chunks) t.match(JSON.parse(chunk.replace(/^data: /, '')), { modelVersion: 'c/alias' })
     t.ok(content?.isCut)
-    t.equal(await gateway.stop(), 0)
+    t.equal(await ended, 0)
   }
 )
 

@@ -5,16 +5,20 @@ import { waitUntil } from '../../support/processes.ts'
 import { chatBaseUrl, writeChatProfile } from '../../support/profile-gateway.ts'
 import { readEnd } from '../system/support.ts'
 import { families, openStream, send } from './families.ts'
-import { aliases, startBridge } from './support.ts'
+import { chat, startBridge } from './providers/index.ts'
 
 const bridge = await startBridge(t)
 const { gateway, emulator } = bridge
+const { aliases } = chat
 const model = aliases.keyless
 
-t.test('bridge 89: a stream with long pauses is complete', { timeout: 60_000 }, async t => {
-  // Two pauses of 16 seconds; all families wait at the same time.
-  await Promise.all(
-    families.map(async family => {
+t.test(
+  'bridge 87, 89: silence of half a minute is a timeout after one attempt, and shorter pauses are none',
+  { timeout: 60_000 },
+  async t => {
+    // All wait at the same time: the pauses of a stream are 16 seconds each.
+    const before = emulator.requests.length
+    const paused = families.map(async family => {
       const prompt = '[[tick:16000]][[reasonform:think]][[chunks:whole]][[usageform:finish]]'
       const response = await send(gateway.url, family, { model, prompt, isStream: true })
       t.equal(response.isCut, false, family.name)
@@ -23,23 +27,19 @@ t.test('bridge 89: a stream with long pauses is complete', { timeout: 60_000 }, 
       t.match(outcome.finish, /^(stop|completed|end_turn|STOP)$/)
       t.equal(readEnd(family.name, response.text), 'success', family.name)
     })
-  )
-})
-
-t.test('bridge 87: silence of half a minute is a timeout, after one attempt', { timeout: 60_000 }, async t => {
-  const before = emulator.requests.length
-  const asked = families.flatMap(family =>
-    [false, true].map(async isStream => {
-      const put = (prompt: string) => send(gateway.url, family, { model, prompt, isStream })
-      const [late, silent] = await Promise.all([put('[[slow:28000]]'), put('[[slow:31000]]')])
-      t.equal(late.status, 200, `${family.name}: shorter silence is none`)
-      t.equal(silent.status, 504, `${family.name}: ${silent.text}`)
-      t.equal(family.readFailure(silent).code, 'provider_timeout')
-    })
-  )
-  await Promise.all(asked)
-  t.equal(emulator.requests.length - before, 2 * asked.length, 'one attempt each')
-})
+    const silent = families.flatMap(family =>
+      [false, true].map(async isStream => {
+        const put = (prompt: string) => send(gateway.url, family, { model, prompt, isStream })
+        const [late, silent] = await Promise.all([put('[[slow:28000]]'), put('[[slow:31000]]')])
+        t.equal(late.status, 200, `${family.name}: shorter silence is none`)
+        t.equal(silent.status, 504, `${family.name}: ${silent.text}`)
+        t.equal(family.readFailure(silent).code, 'provider_timeout')
+      })
+    )
+    await Promise.all([...paused, ...silent])
+    t.equal(emulator.requests.length - before, paused.length + 2 * silent.length, 'one attempt each')
+  }
+)
 
 t.test('bridge 93: a client that leaves after the first delta frees its connection and its slot', async t => {
   const limited = await startBridge(t, {

@@ -26,7 +26,7 @@ export const chat: Provider = {
 
   writeText: (text, { family, model, isStream }) => ({
     model,
-    messages: [{ role: 'user', content: text }],
+    messages: [{ role: 'user', content: family === 'content' ? [{ type: 'text', text }] : text }],
     ...(family === 'messages' ? { max_tokens: 256 } : {}),
     ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
     ...(isStream || family === 'completions' ? {} : { stream: false })
@@ -44,6 +44,7 @@ export const chat: Provider = {
     seed
   }),
   refusedGeneration: ['topK'],
+  hasSummaries: false,
   checkReasoning: (t, body) => t.match(body.reasoning_effort, /^(low|medium|high)$/),
   readToolChoice: body => body.tool_choice,
   requiredCall: 'required',

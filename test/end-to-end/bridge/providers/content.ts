@@ -58,6 +58,7 @@ export const content: Provider = {
     seed
   }),
   refusedGeneration: [],
+  hasSummaries: true,
   checkReasoning: (t, { generationConfig: { thinkingConfig } }) => t.match(thinkingConfig, { includeThoughts: true }),
   readToolChoice: body => body.toolConfig?.functionCallingConfig,
   requiredCall: { mode: 'ANY' },

@@ -4,10 +4,15 @@
 import type { Test } from 'tap'
 import type { Emulator, RecordedRequest } from '../../../../ops/emulator/server.ts'
 import { BASE_FEATURES } from '../../../../shared/profile.ts'
-import { type GatewayOptions, startEmulator } from '../../../support/gateway.ts'
 import {
-  type ProfileGateway,
+  type GatewayOptions,
+  type ServingGateway,
+  type StartedGateway,
+  startEmulator
+} from '../../../support/gateway.ts'
+import {
   startProfileGateway,
+  startProfileProcesses,
   writeChatProfile,
   writeNativeProfile
 } from '../../../support/profile-gateway.ts'
@@ -19,7 +24,7 @@ import type { Provider, Seat } from './row.ts'
 export { chat } from './chat.ts'
 export { content } from './content.ts'
 export { messages } from './messages.ts'
-export type { Provider, Seat } from './row.ts'
+export type { Generation, Provider, Seat } from './row.ts'
 export { SEATS } from './row.ts'
 
 /** One row for each kind of external provider. */
@@ -30,9 +35,9 @@ export const nativeCredentials = Buffer.from('native-client:native-secret').toSt
 
 const PLAIN_FEATURES = [...BASE_FEATURES, 'text', 'generation_controls']
 
-export interface Bridge {
+export interface Bridge<Gateway = ServingGateway> {
   emulator: Emulator
-  gateway: ProfileGateway
+  gateway: Gateway
   /** What a provider received on its wire, oldest first; without a seat, what both providers of the kind received. */
   received(provider: Provider, seat?: Seat): RecordedRequest[]
   /** What the native upstream received, oldest first. */
@@ -80,15 +85,36 @@ function writeProfiles(provider: Provider, emulator: Emulator): object[] {
   ]
 }
 
-/** Starts an emulator and a gateway with all profiles. */
-export async function startBridge(t: Test, options: BridgeOptions = {}): Promise<Bridge> {
-  const { env, isDynamic = false, profiles } = options
+/** Starts an emulator, and a gateway with all profiles in the process of the test. */
+export function startBridge(t: Test, options: BridgeOptions = {}): Promise<Bridge> {
+  return startWith(t, options, startProfileGateway)
+}
+
+/** As `startBridge`, with a gateway of processes. */
+export function startBridgeProcesses(
+  t: Test,
+  options: BridgeOptions = {}
+): Promise<Bridge<StartedGateway & { profileFile: string }>> {
+  return startWith(t, options, startProfileProcesses)
+}
+
+/** The variables with the credentials of the profiles. */
+export const credentialVariables = {
+  NATIVE_KEY: nativeCredentials,
+  ...Object.fromEntries(providers.map(provider => [nameVariable(provider), provider.key]))
+}
+
+async function startWith<Gateway>(
+  t: Test,
+  { env, isDynamic = false, profiles }: BridgeOptions,
+  start: (t: Test, options: GatewayOptions & { profiles: readonly object[] }) => Promise<Gateway>
+): Promise<Bridge<Gateway>> {
   const keys = providers.flatMap(provider => [
     [nameProvider(provider, 'keyed'), provider.key],
     [nameProvider(provider, 'keyless'), null]
   ])
   const emulator = await startEmulator(t, { chatApiKeys: Object.fromEntries(keys) })
-  const gateway = await startProfileGateway(t, {
+  const gateway = await start(t, {
     profiles: [
       writeNativeProfile({
         id: 'native-main',
@@ -101,9 +127,8 @@ export async function startBridge(t: Test, options: BridgeOptions = {}): Promise
       ...(profiles?.(emulator) ?? [])
     ],
     env: {
-      NATIVE_KEY: nativeCredentials,
       UPSTREAM_AUTH_URL: emulator.authUrl,
-      ...Object.fromEntries(providers.map(provider => [nameVariable(provider), provider.key])),
+      ...credentialVariables,
       ...env
     }
   })

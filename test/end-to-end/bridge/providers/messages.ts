@@ -62,6 +62,7 @@ export const messages: Provider = {
     stop
   }),
   refusedGeneration: ['seed'],
+  hasSummaries: false,
   checkReasoning(t, { output_config: config, thinking }, family) {
     if (family === 'completions' || family === 'responses') t.strictSame(config, { effort: 'high' })
     else t.match(thinking, { type: 'enabled', budget_tokens: family === 'messages' ? 2000 : 5000 })

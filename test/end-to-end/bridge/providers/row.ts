@@ -112,6 +112,8 @@ export interface Provider {
   readGeneration(body: Loose): Generation
   /** The members of `Generation` that are refused, because the wire has no place for them. */
   refusedGeneration: ReadonlyArray<keyof Generation>
+  /** Whether a Responses client may ask for summaries of the reasoning; otherwise that is refused. */
+  hasSummaries: boolean
   /** Checks the members that demand the reasoning which `reasoningWishes` asks for. */
   checkReasoning(t: Test, body: Loose, family: FamilyName): void
   /** The members that demand a call, and a call of this function. */
