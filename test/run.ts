@@ -5,8 +5,8 @@
 // twice its share in `test/shares.json`; `npm test -- --write-shares` writes them anew.
 //
 // In a process of its own, a file takes longer to load the product's modules than most files take
-// to run their cases. So the files of a folder run in one process, in groups; those that start
-// gateways, and those that begin with "// Alone:" and a reason, run alone.
+// to run their cases. So the files of a folder run in one process, in groups, except those that
+// `isAlone` names.
 
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,6 +21,7 @@ import {
   sharesOf,
   sumCosts
 } from './support/costs.ts'
+import { isAlone } from './support/grouping.ts'
 import { readChildrenMs } from './support/process-costs.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -48,10 +49,6 @@ function isLong(file: string): boolean {
 
 function hasProperties(file: string): boolean {
   return /^import .* from '[./]*\/support\/properties\.ts'$/m.test(readFileSync(join(root, file), 'utf8'))
-}
-
-function isAlone(file: string): boolean {
-  return file.startsWith('test/end-to-end/') || readFileSync(join(root, file), 'utf8').startsWith('// Alone: ')
 }
 
 /** Such as `test/worker/protocols`. */
@@ -131,7 +128,7 @@ function checkShares(cost: RunCost): boolean {
 
 const isWhole = named.length === 0
 const files = isWhole ? listFiles() : named.flatMap(name => (name.endsWith('.ts') ? name : listFiles(name)))
-const { alone = [], grouped = [] } = Object.groupBy(files, file => (isAlone(file) ? 'alone' : 'grouped'))
+const { alone = [], grouped = [] } = Object.groupBy(files, file => (isAlone(join(root, file)) ? 'alone' : 'grouped'))
 const { status, cost } = run([...alone, ...writeGroups(grouped)])
 process.stdout.write(`\n${formatCosts(cost)}\n`)
 process.exit(status !== 0 || (isWhole && !checkShares(cost)) ? status || 1 : 0)
