@@ -9,7 +9,7 @@ import { StartupError } from '../shared/startup-error.ts'
 import { planSinks } from '../shared/traffic/sinks.ts'
 import type { Children } from './children.ts'
 import { startControl } from './control.ts'
-import { writeDemoBanner } from './demo-banner.ts'
+import { writeBaseUrl, writeDemoBanner } from './demo-banner.ts'
 import { createDemoTraffic, type DemoTraffic } from './demo-traffic.ts'
 import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
@@ -35,6 +35,8 @@ export interface GatewayContext {
   readonly writeUsage: () => void
   readonly onUncaughtError: (listener: (error: Error) => void) => void
   readonly exit: (code: ExitCode) => never
+  /** Called with the base URL when the gateway listens. */
+  readonly reportListening: (url: string) => void
 }
 
 /** What is open and must be closed before the exit, latest first. */
@@ -207,12 +209,14 @@ function announce(
   { plan, owned, context }: { plan: RuntimePlan; owned: Owned; context: GatewayContext }
 ): void {
   void owned.reservation?.release()
-  owned.runtimeLog?.log.info({ event: 'listening', ...address, tls: plan.tls !== undefined }, 'Listening')
+  const isTls = plan.tls !== undefined
+  owned.runtimeLog?.log.info({ event: 'listening', ...address, tls: isTls }, 'Listening')
+  context.reportListening(writeBaseUrl(address, isTls))
   if (owned.demo === undefined) return
   context.stdout.write(
     writeDemoBanner({
       address,
-      isTls: plan.tls !== undefined,
+      isTls,
       isAuthRequired: isAuthRequired(plan.settings),
       model: chooseDemoModel(plan),
       controlUrl: owned.demo.controlUrl,

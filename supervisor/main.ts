@@ -10,6 +10,10 @@ const signals = catchSignals()
 
 const writeOutput = (text: string) => process.stdout.write(text)
 const writeError = (line: string) => process.stderr.write(`llm-gateway: ${line}\n`)
+/** A parent process with a channel, such as `startGateway`, learns the address from it. */
+const reportListening = (url: string) => {
+  if (process.connected) process.send?.({ event: 'listening', url })
+}
 
 const nodeProblem = findNodeProblem(process.versions.node, readRequiredNode())
 if (nodeProblem !== undefined) {
@@ -50,6 +54,7 @@ switch (command.kind) {
       stdout: process.stdout,
       writeError,
       writeUsage,
+      reportListening,
       onUncaughtError: listener => process.on('uncaughtException', listener),
       exit: process.exit
     })

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const PACKAGE_NAME = 'llm-gateway'
+const PACKAGE_NAME = 'llm-sidecar-gateway'
+const COMMAND = 'llm-gateway'
 
 export interface Artifact {
   version: string
@@ -31,7 +32,7 @@ export async function unpackArtifact(tarball: string, folder: string): Promise<A
   mkdirSync(installed, { recursive: true })
   await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
   const { version, bin } = readPackage(installed)
-  return { version, entry: join(installed, bin[PACKAGE_NAME] ?? ''), folder: installed }
+  return { version, entry: join(installed, bin[COMMAND] ?? ''), folder: installed }
 }
 
 /** Links the dependencies of an unpacked artifact into `folder/node_modules`: those of the checkout, so that no registry is needed. */

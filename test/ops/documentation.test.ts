@@ -41,3 +41,21 @@ t.test('every setting that a guide names is a row of the settings table', async 
     )
   }
 })
+
+t.test('no document installs or runs a package of somebody else', async t => {
+  const { name, version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const allowed = [`./${name}-${version}.tgz`, ...Object.keys(devDependencies)]
+  const documents = ['*.md', '.github/**/*', 'ops/**/*.{md,yaml,service,conf}', 'supervisor/**/*.ts', 'ops/**/*.ts']
+  const files = documents.flatMap(pattern => globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }))
+  t.ok(files.includes('ops/guides/deployment.md'))
+  for (const file of files.filter(path => /\.\w+$/.test(path))) {
+    const text = readFileSync(join(root, file), 'utf8')
+    const commands = text.matchAll(/\b(?:npx|npm (?:exec|install|i))((?: --?[\w-]+)*) (?!--)([@./\w-]+)/g)
+    const named = [...commands].map(([, , one = '']) => one.replace(/(?<=\w)@[\w.-]*$/, ''))
+    t.strictSame(
+      named.filter(one => !allowed.includes(one)),
+      [],
+      file
+    )
+  }
+})

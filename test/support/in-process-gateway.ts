@@ -59,6 +59,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
       stdout,
       writeError: readOutput,
       writeUsage: () => undefined,
+      reportListening: () => undefined,
       // The test runner reports it.
       onUncaughtError: () => undefined,
       exit: failExit

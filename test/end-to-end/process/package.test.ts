@@ -33,7 +33,7 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   const { stdout } = await execa('tar', ['-tzf', tarball])
   const files = stdout.split('\n').map(path => path.replace(/^package\//, ''))
   t.ok(files.length > 100)
-  for (const path of files) t.notMatch(path, /\.ts$|^test|\.env|\.log$/, `${path} belongs into the artifact`)
+  for (const path of files) t.notMatch(path, /(?<!\.d)\.ts$|^test|\.env|\.log$/, `${path} belongs into the artifact`)
 
   const artifact = await unpackArtifact(tarball, project)
   const { entry } = artifact
@@ -81,6 +81,36 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   gateway.kill('SIGTERM')
   await exited
   t.equal(gateway.exitCode, 0)
+})
+
+t.test('a program imports the gateway from the installed package, types included', async t => {
+  const project = createTemporaryFolder(t)
+  linkDependencies(await unpackArtifact(tarball, project), project, root)
+  writeFileSync(
+    join(project, 'program.mts'),
+    `import { startGateway, GatewayStartError, type RunningGateway } from 'llm-sidecar-gateway'
+     const gateway: RunningGateway = await startGateway({ args: ['--demo'], signal: AbortSignal.timeout(60_000) })
+     const { status } = await fetch(gateway.url + '/health')
+     const code: number | null = await gateway.stop()
+     const failed: unknown = await startGateway({ env: { GATEWAY_PORT: 'none' } }).catch((error: unknown) => error)
+     console.log(status, code, failed instanceof GatewayStartError && failed.exitCode)`
+  )
+  const { stdout } = await runClean([process.execPath, 'program.mts'], { cwd: project })
+  t.equal(stdout, '200 0 2')
+
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const flags = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', '--typeRoots']
+  const types = join(root, 'node_modules/@types')
+  const checked = await runClean([process.execPath, compiler, ...flags, types, 'program.mts'], { cwd: project })
+  t.match(checked, { exitCode: 0, stdout: '' })
+})
+
+t.test('npm finds the command of the installed package', async t => {
+  const project = createTemporaryFolder(t)
+  linkDependencies(await unpackArtifact(tarball, project), project, root)
+  await runClean(['npm', 'rebuild', '--offline', '--ignore-scripts', 'llm-sidecar-gateway'], { cwd: project })
+  const { stdout } = await runClean([join(project, 'node_modules/.bin/llm-gateway'), '--version'], { cwd: project })
+  t.equal(stdout, version)
 })
 
 const sidecar = (args: readonly string[]) =>
