@@ -5,44 +5,21 @@ import Anthropic from '@anthropic-ai/sdk'
 import { type Content, GoogleGenAI, Type } from '@google/genai'
 import OpenAI from 'openai'
 import t from 'tap'
-import { createNativeProfileSet } from '../../shared/native-profile.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { providerFaces } from '../../worker/protocols/registry.ts'
 import { providerKinds } from '../../worker/providers/registry.ts'
 import { post } from '../support/client.ts'
 import { catchError } from '../support/errors.ts'
 import { createToyKind, toyFaces } from '../support/toy-provider/kind.ts'
+import { createToyProfileSet } from '../support/toy-provider/profiles.ts'
 import type { ToyRequest } from '../support/toy-provider/wire.ts'
 import { startWorker, workerOptions } from '../support/worker-app.ts'
 
 const received: ToyRequest[] = []
 const settings = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"toy-7b":1}' })
-const native = createNativeProfileSet(settings)
-const profiles: ProfileSet = {
-  ...native,
-  profiles: [
-    ...native.profiles,
-    { ...createToyProfile(), models: [alias('toy/model', 'toy-7b'), alias('toy/relay', 'toy-relay')] }
-  ]
-}
-
-/** A profile of the kind that this test registers. */
-function createToyProfile() {
-  const [first] = native.profiles
-  if (first === undefined) throw new Error('There is a native profile.')
-  const { modelInventory: _inventory, ...profile } = first
-  return { ...profile, profileId: 'toy-main', providerKind: 'toy' as typeof profile.providerKind }
-}
-
-function alias(publicAlias: string, upstreamModel: string) {
-  const status = { supportStatus: 'technical_preview', enabled: true, deprecated: false } as const
-  return { publicAlias, upstreamModel, capabilityProfile: 'toy-v1', ...status }
-}
-
 const { app, url: gateway } = await startWorker(
   t,
-  { ...workerOptions(settings), profiles },
+  { ...workerOptions(settings), profiles: createToyProfileSet(settings) },
   { faces: { ...providerFaces, ...toyFaces }, kinds: { ...providerKinds, toy: createToyKind(received) } }
 )
 const model = 'toy/model'

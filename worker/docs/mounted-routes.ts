@@ -1,7 +1,7 @@
 // The routes of the application as they are mounted, in the words of the documentation.
 import type { RouteTraits } from '../http/route-traits.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { RouteDocument } from './operation.ts'
+import { DOCUMENT_METHODS, type RouteDocument } from './operation.ts'
 
 /** The names of the security schemes of the gateway key. */
 export type KeyCarrier = 'bearer' | 'headerKey' | 'googleHeaderKey' | 'queryApiKey' | 'queryKey'
@@ -22,14 +22,7 @@ export interface MountedRoute {
 /** The paths of this documentation, the root that leads to it, and the page of the admin API. */
 const UNLISTED = /^\/(?:$|docs(?:\/|$)|redoc$|openapi\.json$|_admin\/ui(?:\/|$))/
 
-/** The methods that the document lists. */
-const METHODS: Readonly<Record<string, MountedRoute['method']>> = {
-  GET: 'get',
-  POST: 'post',
-  PUT: 'put',
-  PATCH: 'patch',
-  DELETE: 'delete'
-}
+const documentMethods: Readonly<Partial<Record<string, MountedRoute['method']>>> = DOCUMENT_METHODS
 
 /**
  * Reads one mounted route; a route with several methods or operations gives several. The root, the
@@ -42,7 +35,7 @@ export function readMountedRoute(
   const traits = config?.traits
   if (traits === undefined || UNLISTED.test(traits.template) || traits.template === metricsPath) return []
   return [method].flat().flatMap(name => {
-    const listed = METHODS[name]
+    const listed = documentMethods[name]
     return listed === undefined ? [] : listServed(traits, name).map(served => ({ method: listed, ...served }))
   })
 }

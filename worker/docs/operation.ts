@@ -1,6 +1,6 @@
 // The description of one route: what it takes and gives, independent of the prefix under which it
 // is mounted.
-import { CLIENT_TAGS } from '../operations/operation.ts'
+import { CLIENT_TAGS, type Operation } from '../operations/operation.ts'
 import type { ErrorForm } from './error-responses.ts'
 import type { JsonSchema } from './schema.ts'
 
@@ -34,10 +34,19 @@ export interface SuccessResponse {
   headers?: readonly string[]
 }
 
+/** The word of the document for each method that it lists; `HEAD` is served wherever `GET` is. */
+export const DOCUMENT_METHODS = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete'
+} as const satisfies Record<Operation['method'], string>
+
 export interface RouteDocument {
   /** Unique; a prefix is added to it. */
   id: string
-  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  method: (typeof DOCUMENT_METHODS)[Operation['method']]
   /** Path without a prefix, such as `/models/{model}`. */
   path: string
   tag: Tag

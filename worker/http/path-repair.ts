@@ -86,11 +86,10 @@ interface Roots {
 
 function readRoots(operations: readonly Operation[]): Roots {
   const prefixes = operations.flatMap(operation => operation.prefixes).map(versionsOf)
-  const versions = new Set(prefixes.flatMap(([first]) => first ?? []))
   return {
-    versions,
+    versions: new Set(prefixes.flatMap(([first]) => first ?? [])),
     innerVersions: new Set(prefixes.flatMap(([, second]) => second ?? [])),
-    ofOperations: new Set([...versions, ...operations.map(rootOf)]),
+    ofOperations: new Set([...prefixes.flat(), ...operations.map(rootOf)]),
     others: new Set(OTHER_ROOTS)
   }
 }

@@ -85,6 +85,21 @@ t.test('a metrics path of several segments is not changed, also when it contains
   t.equal(repairDeep('/internal/v1/models'), '/v1/models')
 })
 
+t.test('an operation may be found by two segments, while the first of them alone is a foreign prefix', async t => {
+  const [first] = operations
+  const deployed = { ...first, path: '/openai/deployments/{model}/chat/completions', root: 'openai/deployments' }
+  const repair = createPathRepair({ operations: [...operations, deployed], metricsPath: '/metrics' })
+  for (const [target, repaired] of [
+    ['/openai/deployments/m/chat/completions', '/openai/deployments/m/chat/completions'],
+    ['/v2/openai/deployments/m/chat/completions/', '/v2/openai/deployments/m/chat/completions'],
+    ['/proxy/v1/openai/deployments/m/chat/completions', '/v1/openai/deployments/m/chat/completions'],
+    ['/v2/openai/v1/chat/completions', '/v2/chat/completions'],
+    ['/openai/v1/embeddings', '/v1/embeddings']
+  ] as const) {
+    t.equal(repair(target), repaired, target)
+  }
+})
+
 const segment = fc.constantFrom(
   'v1',
   'v2',

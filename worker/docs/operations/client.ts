@@ -6,6 +6,7 @@ import type { OperationId } from '../../operations/table.ts'
 import { ATTACHMENT_IDS_HEADER } from '../../protocols/responses/client/attachment-ids.ts'
 import { CATALOG_STATUSES, UPSTREAM_STATUSES } from '../error-responses.ts'
 import {
+  DOCUMENT_METHODS,
   modelInPath,
   type OperationDetails,
   type ResponseContent,
@@ -48,10 +49,10 @@ export function writeClientDocuments(
   const details: Readonly<Partial<Record<string, OperationDetails>>> = writeDetails(models, facts)
   return operations.map(operation => {
     const { id, method, tag, summary, description, family, isModelRequest } = operation
-    const { statuses, ...described } = details[id] ?? ANY_JSON
+    const { statuses, ...described } = details[id] ?? describeEntry(operation)
     return {
       id,
-      method: method.toLowerCase() as RouteDocument['method'],
+      method: DOCUMENT_METHODS[method],
       path: writeTemplate(readOperationPath(operation)),
       tag,
       summary,
@@ -62,13 +63,28 @@ export function writeClientDocuments(
   })
 }
 
-const ANY_JSON: OperationDetails = {
-  responses: { 200: { description: 'The response.', content: { 'application/json': {} } } }
+/** What the entry alone says: the parameters of its path, and JSON in both directions. */
+function describeEntry(operation: Operation): OperationDetails {
+  const { id, method } = operation
+  const { segments, rest } = readOperationPath(operation)
+  const names = rest === undefined ? segments : [...segments, rest]
+  const name = `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`
+  return {
+    parameters: names.map(parameter => ({
+      name: parameter,
+      in: 'path',
+      required: true,
+      description: 'A part of the path.',
+      schema: { type: 'string', minLength: 1 }
+    })),
+    ...(method === 'POST' ? { body: { name, schema: { type: 'object' } } } : {}),
+    responses: { 200: { description: 'The response.', content: { 'application/json': {} } } }
+  }
 }
 
 /**
- * @param models names for the examples. @param hasRelay whether a provider's response may be passed
- * on as it came.
+ * @param models names for the examples.
+ * @param hasRelay whether a provider's response may be passed on as it came.
  */
 function writeDetails(
   models: ExampleModels,
