@@ -4,7 +4,6 @@ import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import { http } from '../../shared/node-http.ts'
 import { markReplay } from '../http/replay-mark.ts'
-import type { CancelSignal } from '../performance/cancel-source.ts'
 
 export interface DispatchedRequest {
   readonly path: string
@@ -27,7 +26,7 @@ export interface DispatchOptions {
   readonly bytesMax: number
   readonly timeoutMs: number
   /** Ends the request, as a client disconnect does. */
-  readonly signal: CancelSignal
+  readonly signal: AbortSignal
 }
 
 /** Resolves with the response, also with one of an error status. Rejects when the connection breaks, the time is up, or `signal` aborts. */

@@ -1,6 +1,5 @@
 // Deletes old records on demand, or counts what would be deleted (operations.md 9.4).
 import { planCutoffs } from '../../shared/traffic/retention.ts'
-import type { CancelSignal } from '../performance/cancel-source.ts'
 import type { PurgeQuery } from './queries.ts'
 import type { QueryStore } from './query-store.ts'
 import { showTime } from './timestamps.ts'
@@ -21,7 +20,7 @@ export interface PurgeResponse {
 export async function purge(
   store: QueryStore,
   { retentionDays, errorRetentionDays, batchSize, batchesMax, isDryRun }: PurgeQuery,
-  { nowMs, signal }: { nowMs: number; signal: Pick<CancelSignal, 'aborted'> }
+  { nowMs, signal }: { nowMs: number; signal: Pick<AbortSignal, 'aborted'> }
 ): Promise<PurgeResponse> {
   const cutoffs = planCutoffs(nowMs, { records: retentionDays, failedRecords: errorRetentionDays })
   const expired = isDryRun ? await store.ask('count-expired', cutoffs) : null

@@ -26,7 +26,6 @@ import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-pro
 import type { ProviderProfile } from '../../shared/profile.ts'
 import type { RunningRequests } from '../../shared/running-request.ts'
 import { GatewayError } from '../normalized/index.ts'
-import type { CancelSignal } from '../performance/cancel-source.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
 
 /** The supervisor waits a second for the workers. */
@@ -36,7 +35,7 @@ export interface RefreshCatalogOptions {
   /** Calls the upstream even when the current snapshot is fresh. */
   readonly force: boolean
   /** Ends the wait of this caller; the discovery continues for the others. */
-  readonly signal?: CancelSignal
+  readonly signal?: AbortSignal
 }
 
 /** Gives the slot back; null when no slot was granted. */
@@ -51,11 +50,11 @@ export interface ControlChannel {
    * Takes a host-wide slot for a model: resolves with a function that gives it back, or with null when the wait ended without one
    * (timeout, full queue, or `signal`). For a model without a limit no message is sent.
    */
-  acquireSlot(key: string, signal: CancelSignal): Promise<SlotGrant>
+  acquireSlot(key: string, signal: AbortSignal): Promise<SlotGrant>
   /** Takes one of the host's few slots of this kind. Resolves like `acquireSlot`, and never waits for a free one. */
-  acquireHostSlot(slot: HostSlot, signal: CancelSignal): Promise<SlotGrant>
+  acquireHostSlot(slot: HostSlot, signal: AbortSignal): Promise<SlotGrant>
   /** The model requests that run in all workers; undefined where the supervisor did not answer in time, or `signal` came first. */
-  listRunning(signal: CancelSignal): Promise<HostRunningRequests | undefined>
+  listRunning(signal: AbortSignal): Promise<HostRunningRequests | undefined>
   /** The catalog that all workers show now, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -128,7 +127,7 @@ export function createControlChannel(
   let { catalog: snapshot, isHostStarted } = options
   const running: { forced?: Promise<CatalogSnapshot> | undefined; unforced?: Promise<CatalogSnapshot> | undefined } = {}
 
-  async function waitForSlot(key: string, signal: CancelSignal): Promise<SlotGrant> {
+  async function waitForSlot(key: string, signal: AbortSignal): Promise<SlotGrant> {
     const onAbandoned = (requestId: number) => send({ kind: 'slot-cancel', requestId })
     const reply = await asker.ask({ kind: 'slot-acquire', key }, { signal, onAbandoned })
     if (reply.kind !== 'slot-granted') return null
@@ -277,7 +276,7 @@ export function createLocalControlChannel(
 }
 
 /** Resolves with the result of the work, or rejects with the signal's reason if the abort comes first. The work is not cancelled. */
-async function waitUnlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
+async function waitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason)

@@ -7,7 +7,6 @@ import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
 import type { Caller, PlannedFacts, RemoteParent } from '../observation/observer.ts'
 import type { Family, Operation, Protocol } from '../operations/operation.ts'
-import { CancelSource } from '../performance/cancel-source.ts'
 import type { ApiMode } from '../protocols/face.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import { classifyCaller } from './caller.ts'
@@ -105,11 +104,12 @@ export class RequestContext extends ObservedRequest {
    * Aborted with a `GatewayError` when the client disconnects, at the drain deadline, and when the time of a non-streaming request
    * is up. Every upstream call of the request takes it.
    */
-  readonly signal = new CancelSource()
+  readonly signal: AbortSignal
   /** Index of an admitted request in the drain gate, which alone writes it. */
   gatePlace: number | undefined
 
   readonly #environment: RequestEnvironment
+  readonly #cancellation = new AbortController()
   readonly #onConnectionClosed: () => void
   readonly #isQueued: boolean
   #failure: GatewayError | undefined
@@ -123,6 +123,7 @@ export class RequestContext extends ObservedRequest {
     super(environment.observation)
     const { incoming, outgoing } = options
     this.#environment = environment
+    this.signal = this.#cancellation.signal
     this.incoming = incoming
     this.outgoing = outgoing
     this.query = options.query
@@ -222,7 +223,7 @@ export class RequestContext extends ObservedRequest {
   /** Ends what the request has running; the first reason stays. */
   abort(reason: GatewayError): void {
     if (this.signal.aborted) return
-    this.signal.abort(reason)
+    this.#cancellation.abort(reason)
     this.cancelBody?.(reason)
   }
 
@@ -285,7 +286,7 @@ export class RequestContext extends ObservedRequest {
   /** How the request ended; meaningful once it is closed. */
   outcome(): RequestOutcome {
     const { isStreaming } = this
-    const { reason } = this.signal
+    const reason: GatewayError | undefined = this.signal.reason
     if (reason?.code === 'client_disconnected' || reason?.code === 'gateway_not_ready') {
       return isStreaming
         ? { status: 499, lifecycle: 'streaming_aborted', errorType: 'stream_cancelled' }

@@ -4,8 +4,6 @@
 // Earns: 31 % of the processor time of a streamed event (noise 4 %, four starts of each); the runs a further 3 to 4 % (noise 1.5 %, six to 15
 // starts of each, four families).
 
-import { isShortAndPlain } from './short-text.ts'
-
 /** A text that no upstream sends; it marks the position of the text when a frame is learned. */
 const PROBE = '\u0001probe\u0001'
 const PROBE_JSON = JSON.stringify(PROBE).slice(1, -1)
@@ -106,7 +104,6 @@ export class RepeatedFrame {
 
 /** Decodes what stands between the quotes of a text; undefined when it is not the content of one JSON string in one line. */
 function readText(text: string): string | undefined {
-  if (isShortAndPlain(text)) return text
   if (text.includes('\\')) return readEscaped(text)
   // A quote ends the text early, and a line feed the line, so the frame has another structure.
   return text.includes('"') || text.includes('\n') ? undefined : text

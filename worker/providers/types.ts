@@ -5,7 +5,6 @@ import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
-import type { CancelSignal } from '../performance/cancel-source.ts'
 import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/face.ts'
 
 /** On whose behalf a provider is called. */
@@ -39,7 +38,7 @@ export interface CallContext {
   /** The ids of the request for log lines; without it `requestId` is the only one. */
   readLogIds?: () => object
   /** Aborted at a client disconnect, at the drain deadline and at the request's own deadline. The reason is a `GatewayError`. */
-  signal: CancelSignal
+  signal: AbortSignal
   /** Headers for every call of this request, names and values in turn, in the provider's spelling; already filtered. */
   headers: readonly string[]
   /** Put the bytes of generated images on their `file` events. */

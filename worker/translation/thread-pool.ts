@@ -7,7 +7,6 @@ import { hasOwnMemory } from '../../shared/bytes.ts'
 import { createLanes } from '../../shared/semaphore.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { GatewayError } from '../normalized/index.ts'
-import type { CancelSignal } from '../performance/cancel-source.ts'
 import { raceAbort } from '../providers/http/abort.ts'
 import { createGateOf, type Gate } from '../providers/http/gate.ts'
 import { type Job, RELEASE_MEMORY, type Result, type TaskMessage, type TaskName } from './tasks.ts'
@@ -54,7 +53,7 @@ export interface ThreadPool {
    * Runs a task in a thread. Bytes of the job are moved there, so the caller must not use them again. Rejects with `GatewayError`: that of
    * the task, `gateway_overloaded` when no thread became free in time, and the signal's; a task that has begun runs to its end.
    */
-  run<Name extends TaskName>(name: Name, work: Work<Job<Name>>, signal: CancelSignal): Promise<Result<Name>>
+  run<Name extends TaskName>(name: Name, work: Work<Job<Name>>, signal: AbortSignal): Promise<Result<Name>>
   /** Tasks that run or wait. */
   readonly tasks: number
   /** Ends the threads. */
@@ -111,7 +110,7 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
   async function run<Name extends TaskName>(
     name: Name,
     { job, bytes, lane }: Work<Job<Name>>,
-    signal: CancelSignal
+    signal: AbortSignal
   ): Promise<Result<Name>> {
     const gate = gates[lane]
     const startedMs = performance.now()

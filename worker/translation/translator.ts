@@ -2,7 +2,6 @@
 // of this worker. A thread costs more processor time in total, so small bodies stay inline (ADR 2026-11-21-translation-pool).
 
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
-import { type CancelSignal, CancelSource } from '../performance/cancel-source.ts'
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeResponses } from '../providers/http/large-responses.ts'
@@ -35,14 +34,14 @@ import { weighJson } from './weight.ts'
 export interface Translator extends LargeResponses {
   /** Whether writing so many characters would keep the event loop busy for too long. */
   isLarge(characters: number): boolean
-  translateChat(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat>
+  translateChat(job: ChatJob, signal: AbortSignal): Promise<TranslatedChat>
   /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
-  writeChatResponse(job: ChatResponseJob, characters: number, signal: CancelSignal): Promise<WrittenResponse>
-  translateTokenCount(job: TokenCountJob, signal: CancelSignal): Promise<TranslatedTokenCount>
-  translateTokenCountResponse(job: TokenCountResponseJob, signal: CancelSignal): Promise<WrittenResponse>
-  translateEmbeddings(job: EmbeddingsJob, signal: CancelSignal): Promise<TranslatedEmbeddings>
-  translateEmbeddingsResponse(job: EmbeddingsResponseJob, signal: CancelSignal): Promise<WrittenEmbeddings>
-  translateDebug(job: DebugJob, signal: CancelSignal): Promise<WrittenResponse>
+  writeChatResponse(job: ChatResponseJob, characters: number, signal: AbortSignal): Promise<WrittenResponse>
+  translateTokenCount(job: TokenCountJob, signal: AbortSignal): Promise<TranslatedTokenCount>
+  translateTokenCountResponse(job: TokenCountResponseJob, signal: AbortSignal): Promise<WrittenResponse>
+  translateEmbeddings(job: EmbeddingsJob, signal: AbortSignal): Promise<TranslatedEmbeddings>
+  translateEmbeddingsResponse(job: EmbeddingsResponseJob, signal: AbortSignal): Promise<WrittenEmbeddings>
+  translateDebug(job: DebugJob, signal: AbortSignal): Promise<WrittenResponse>
   /** Writes a captured body for a traffic record, redacted. */
   writeCapturedBody(job: CapturedBody): Promise<WrittenResponse & Pick<WrittenBody, 'isShortened'>>
   /** Tasks that run in a thread or wait for one. */
@@ -90,14 +89,14 @@ export function createTranslator(options: TranslatorOptions): Translator {
   async function run<Name extends TaskName>(
     name: Name,
     work: Work<Job<Name>>,
-    signal: CancelSignal
+    signal: AbortSignal
   ): Promise<Result<Name>> {
     if (pool !== undefined && work.weight >= thresholdBytes) return pool.run(name, work, signal)
     if (work.weight >= TURN_WEIGHT_MIN) await turns.wait()
     return runTask(name, work.job, environment)
   }
 
-  async function relayOrTranslate(job: ChatJob, signal: CancelSignal): Promise<TranslatedChat> {
+  async function relayOrTranslate(job: ChatJob, signal: AbortSignal): Promise<TranslatedChat> {
     if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
     return relay.translate(job) ?? (await run('translate-chat', ofRequest(job), signal))
   }
@@ -130,7 +129,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 }
 
 /** What the work of a tokenizer waits for is bounded by the queue alone. */
-const NEVER_CANCELLED = new CancelSource()
+const NEVER_CANCELLED = new AbortController().signal
 
 const TOKEN_BYTES = 8
 

@@ -66,11 +66,6 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
   )
   t.ok(urls.some(url => url.endsWith('/worker/observation/create-observers.ts')))
   t.same(optionalPackages(urls), [])
-  t.ok(urls.some(url => url.includes('/undici/lib/dispatcher/')))
-  t.notOk(
-    urls.some(url => url.includes('/undici/lib/web/')),
-    'of the HTTP client only the dispatchers'
-  )
   t.notOk(
     urls.some(url => /\/worker\/(observation\/(tracing|metrics)|translation\/(describe-call|capture|debug))/.test(url))
   )

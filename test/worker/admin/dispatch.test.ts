@@ -4,10 +4,9 @@ import t from 'tap'
 import { dispatch } from '../../../worker/admin/dispatch.ts'
 import { findReplaySource } from '../../../worker/http/replay-mark.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
-import { CancelSource } from '../../../worker/performance/cancel-source.ts'
 
 const request = { path: '/v1/x', headers: { 'x-a': 'b' }, body: '{"a":1}', sourceId: 'source' }
-const options = () => ({ bytesMax: 1_000_000, timeoutMs: 60_000, signal: new CancelSource() })
+const options = () => ({ bytesMax: 1_000_000, timeoutMs: 60_000, signal: new AbortController().signal })
 
 t.test('a request arrives as from a client on this host, with its mark, and its response comes back', async t => {
   let isFinished = false
@@ -60,10 +59,10 @@ t.test('the end of the caller, and of the time, look like a disconnect', async t
   await t.rejects(dispatch(handle(late.resolve), request, { ...options(), timeoutMs: 1 }))
   t.equal(await late.promise, false)
 
-  const signal = new CancelSource()
+  const client = new AbortController()
   const left = Promise.withResolvers<boolean>()
-  const running = dispatch(handle(left.resolve), request, { ...options(), signal })
-  signal.abort(new GatewayError('client_disconnected'))
+  const running = dispatch(handle(left.resolve), request, { ...options(), signal: client.signal })
+  client.abort(new GatewayError('client_disconnected'))
   await t.rejects(running)
 
   await t.rejects(

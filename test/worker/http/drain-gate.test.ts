@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
-import { toAbortSignal } from '../../../worker/performance/cancel-source.ts'
 import { get, post } from '../../support/client.ts'
 import { mountOperation } from '../../support/operations.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
@@ -124,7 +123,7 @@ async function startWaiting(t: Test, path: string) {
   const started = await startApplication(t, {
     routes: mount(async (request, reply) => {
       arrive()
-      const signal = toAbortSignal(request.context.signal)
+      const signal = request.context.signal
       await Promise.race([finished, once(signal, 'abort')])
       signal.throwIfAborted()
       sendJson(reply, 200, {}, '{"done":true}')

@@ -5,7 +5,6 @@ import { startEventStream } from '../../../worker/http/event-stream.ts'
 import type { RequestContext } from '../../../worker/http/request-context.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
-import { toAbortSignal } from '../../../worker/performance/cancel-source.ts'
 import { mountOperation } from '../../support/operations.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
 
@@ -43,7 +42,7 @@ t.test('a client disconnect before the first byte aborts the request (H2)', asyn
   const { socket } = await openConnection(t, port)
   socket.write(POST_CHAT)
   const { request, finish } = await held
-  const signal = toAbortSignal(request.context.signal)
+  const signal = request.context.signal
   t.notOk(signal.aborted)
   socket.destroy()
   await once(signal, 'abort')
@@ -58,7 +57,7 @@ t.test('a client that closes its sending side only counts as disconnected (H2)',
   const { socket } = await openConnection(t, port)
   socket.write(POST_CHAT)
   const { request, finish } = await held
-  const signal = toAbortSignal(request.context.signal)
+  const signal = request.context.signal
   socket.end()
   await once(signal, 'abort')
   t.equal(reasonOf(signal), 'client_disconnected')
@@ -107,7 +106,7 @@ t.test('a client disconnect within a stream aborts the request (H1)', async t =>
   const stream = startEventStream(reply)
   stream.write('data: 1\n\n')
   await waitFor(/data: 1/)
-  const signal = toAbortSignal(request.context.signal)
+  const signal = request.context.signal
   socket.destroy()
   await once(signal, 'abort')
   t.ok(stream.isClosed)
@@ -122,7 +121,7 @@ t.test('a request whose response is complete is not aborted when its connection 
   const { socket, waitFor, closed } = await openConnection(t, port)
   socket.write(POST_CHAT)
   const { request, reply, finish } = await held
-  const signal = toAbortSignal(request.context.signal)
+  const signal = request.context.signal
   sendJson(reply, 200, {}, '{}')
   await waitFor(/\{\}$/)
   await drainGate.whenIdle()
@@ -183,7 +182,7 @@ t.test('a request that takes longer than allowed is aborted and gets 504', async
   const { url } = await startApplication(t, {
     env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: '0.02' },
     routes: mount(async request => {
-      await once(toAbortSignal(request.context.signal), 'abort')
+      await once(request.context.signal, 'abort')
       throw request.context.signal.reason
     })
   })
@@ -202,7 +201,7 @@ t.test('a stream has no bound on its whole duration (H5)', async t => {
         reply.hijack()
         resolve({ request, reply })
       } else {
-        await once(toAbortSignal(request.context.signal), 'abort')
+        await once(request.context.signal, 'abort')
         throw request.context.signal.reason
       }
     })
@@ -210,7 +209,7 @@ t.test('a stream has no bound on its whole duration (H5)', async t => {
   const { socket, waitFor } = await openConnection(t, port)
   socket.write(POST_CHAT)
   const { request, reply } = await promise
-  const signal = toAbortSignal(request.context.signal)
+  const signal = request.context.signal
   // The deadline of a later request with the same bound has passed, so that of the stream would have passed as well.
   t.equal((await fetch(`${url}/v1/messages`, { method: 'POST', body: '{}' })).status, 504)
   t.notOk(signal.aborted)
@@ -220,7 +219,7 @@ t.test('a stream has no bound on its whole duration (H5)', async t => {
 
 t.test('a content client may allow less time than the setting, but not more', async t => {
   const abide = mount(async request => {
-    await once(toAbortSignal(request.context.signal), 'abort')
+    await once(request.context.signal, 'abort')
     throw request.context.signal.reason
   })
   for (const [setting, wishes] of [

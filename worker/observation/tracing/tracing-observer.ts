@@ -1,7 +1,6 @@
-// Records a request from its head to its end, and writes its spans soon after it is over
+// Records a request from its head to its end, and writes its spans when it has ended
 // (operations.md 11.2).
 import type { ProfileSet } from '../../../shared/profile.ts'
-import { createGatherer } from '../../performance/gather.ts'
 import type { RequestObserver, RequestView } from '../observer.ts'
 import { type EndedRequest, isFailed } from './attributes.ts'
 import { type CaptureSwitches, toDescriptionOptions } from './capture-switches.ts'
@@ -20,11 +19,7 @@ export interface TracingObserverOptions {
   readonly onFailed: (error: unknown, spans: number) => void
 }
 
-/** Requests whose spans are written in one go. Captured texts are long and are redacted then: such requests are not gathered. */
-const GATHERED_MAX = 8
-const GATHER_MS = 250
-
-/** Its `close` writes the spans of the requests that were gathered. */
+/** Creates the observer that writes the spans of a request when the request has ended. */
 export function createTracingObserver(options: TracingObserverOptions): RequestObserver {
   const { capture, isSampledAtHead, writer, onFailed } = options
   const describer = createSpanDescriber(capture)
@@ -59,9 +54,6 @@ export function createTracingObserver(options: TracingObserverOptions): RequestO
     }
   }
 
-  const itemsMax = capture.content ? 1 : GATHERED_MAX
-  const gatherer = createGatherer({ step: writeSpans, itemsMax, waitMs: GATHER_MS })
-
   return {
     name: 'tracing',
     descriptionOptions: toDescriptionOptions(capture),
@@ -95,9 +87,8 @@ export function createTracingObserver(options: TracingObserverOptions): RequestO
       const record = trace.recordWith(capture)
       record.usage ??= trace.usage
       record.upstreamCall = trace.lastCall
-      gatherer.add({ trace, ended: { request, closed, record }, links: listLinks(request) })
-    },
-    close: async () => gatherer.flush()
+      writeSpans({ trace, ended: { request, closed, record }, links: listLinks(request) })
+    }
   }
 }
 

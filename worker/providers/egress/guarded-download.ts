@@ -2,6 +2,7 @@
 // that was checked, so that a change of the name's addresses between check and connection has no effect.
 
 import { isIP } from 'node:net'
+import { Client } from 'undici'
 import { isLocalName, isPublicAddress } from '../../../shared/addresses.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
@@ -9,7 +10,6 @@ import { readHeader } from '../../protocols/shared/response-header.ts'
 import { abortError, throwIfAborted } from '../http/abort.ts'
 import { CallFailure } from '../http/call-failure.ts'
 import { runExchange } from '../http/exchange.ts'
-import { Client } from '../http/undici.ts'
 import { createPinnedLookup } from './checked-lookup.ts'
 import { createNameResolver, type NameResolver } from './name-resolver.ts'
 

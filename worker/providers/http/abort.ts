@@ -1,23 +1,21 @@
 // Waits that end at an abort, such as a client disconnect. Every wait of the executors uses these functions.
-// They are own code, because Node's functions with a signal require an `AbortSignal`, and a request has a cheaper `CancelSignal`.
 
 import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../../normalized/index.ts'
-import { type CancelSignal, toAbortSignal } from '../../performance/cancel-source.ts'
 
 /** Returns the error of an aborted signal: its reason where that is a `GatewayError`, otherwise `client_disconnected`. */
-export function abortError(signal: CancelSignal): GatewayError {
+export function abortError(signal: AbortSignal): GatewayError {
   const reason: unknown = signal.reason
   return GatewayError.is(reason) ? reason : new GatewayError('client_disconnected', { cause: reason })
 }
 
 /** Throws the signal's `GatewayError` when the signal is aborted. */
-export function throwIfAborted(signal: CancelSignal): void {
+export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw abortError(signal)
 }
 
 /** Resolves like `promise`, or rejects with the signal's `GatewayError` when it is aborted before. The work behind the promise goes on. */
-export function raceAbort<T>(promise: Promise<T>, signal: CancelSignal): Promise<T> {
+export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
     // Other callers may wait for the same promise, so its rejection is not reported here.
     promise.catch(() => undefined)
@@ -31,9 +29,9 @@ export function raceAbort<T>(promise: Promise<T>, signal: CancelSignal): Promise
 }
 
 /** Resolves after `delayMs`, or rejects with the signal's `GatewayError`. */
-export async function delay(delayMs: number, signal: CancelSignal): Promise<void> {
+export async function delay(delayMs: number, signal: AbortSignal): Promise<void> {
   try {
-    await setTimeout(delayMs, undefined, { signal: toAbortSignal(signal) })
+    await setTimeout(delayMs, undefined, { signal: signal })
   } catch {
     // The timer rejects only when the signal is aborted.
     throw abortError(signal)

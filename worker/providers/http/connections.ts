@@ -3,13 +3,12 @@
 
 import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import type { buildConnector as Connector, Dispatcher, Pool as OriginPool } from 'undici'
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import { type DestinationGuard, DestinationRefusedError } from '../egress/checked-lookup.ts'
 import { timeoutFailure } from './call-failure.ts'
 import { passOverContinue } from './continue-filter.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
 import { createGate, type Gate } from './gate.ts'
-import { buildConnector, loadProxyAgent, Pool } from './undici.ts'
 
 /** Which servers are trusted, and which certificate is shown to them. */
 export interface TlsOptions {
@@ -116,16 +115,19 @@ function openGate({ connectionsMax, waitersMax, waitFailure, timeouts }: OriginO
   return { gate: createGate(gateOptions, () => timeoutFailure('waiting for a connection', callMs)) }
 }
 
-function createConnector(connect: Connector.BuildOptions, guard: DestinationGuard | undefined): Connector.connector {
+function createConnector(
+  connect: buildConnector.BuildOptions,
+  guard: DestinationGuard | undefined
+): buildConnector.connector {
   const dial = { ...connect, allowH2: false }
   return passOverContinue(guard === undefined ? buildConnector(dial) : createGuardedConnector(dial, guard))
 }
 
 /** A connector that also checks a host that is an address: no lookup sees it. */
 function createGuardedConnector(
-  connect: Connector.BuildOptions,
+  connect: buildConnector.BuildOptions,
   { lookup, isAllowed }: DestinationGuard
-): Connector.connector {
+): buildConnector.connector {
   const dial = buildConnector({ ...connect, lookup })
   return (options, callback) => {
     if (isIP(options.hostname) === 0 || isAllowed(options.hostname)) dial(options, callback)
@@ -135,7 +137,7 @@ function createGuardedConnector(
 
 /** Creates the pools of a dispatcher; with a listener it is called for each connection of each pool. */
 function createPoolFactory(listener: ConnectionListener | undefined) {
-  return (origin: string | URL, options: object): OriginPool => {
+  return (origin: string | URL, options: object): Pool => {
     const pool = new Pool(origin, options)
     if (listener === undefined) return pool
     return pool.on('connect', () => listener(1)).on('disconnect', () => listener(-1))
@@ -158,8 +160,7 @@ function openPool(origination: OriginOptions): Dispatcher {
   }
   const proxyUrl = origin.startsWith('https:') ? proxy.httpsProxy : proxy.httpProxy
   if (proxyUrl === undefined) return createPool(origin, options)
-  const ProxyAgent = loadProxyAgent()
-  return new ProxyAgent({
+  return new EnvHttpProxyAgent({
     ...options,
     factory: createPool,
     // One origin has one scheme: the same URL in both places keeps undici from reading the environment for the other scheme.

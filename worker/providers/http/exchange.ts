@@ -5,7 +5,6 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Bytes, countBytes } from '../../../shared/bytes.ts'
-import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { createTurnBatch } from '../../performance/turn-batch.ts'
 import { createTurnBudget } from '../../performance/turn-budget.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
@@ -71,7 +70,7 @@ export interface ExchangeOptions {
   request: ExchangeRequest
   receiver: ExchangeReceiver
   timeouts: ExchangeTimeouts
-  signal: CancelSignal
+  signal: AbortSignal
   /** Called once for every exchange that was begun, before its promise settles. */
   onSettled?: ((observation: ExchangeObservation) => void) | undefined
 }

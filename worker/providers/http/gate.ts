@@ -3,7 +3,6 @@
 
 import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../../shared/semaphore.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import type { CancelSignal } from '../../performance/cancel-source.ts'
 import { abortError } from './abort.ts'
 
 export interface Gate {
@@ -14,7 +13,7 @@ export interface Gate {
    * given. Rejects with `gateway_overloaded` when the queue is full or the wait too long, unless the gate has another error for
    * that, and the signal's error when it is aborted.
    */
-  enter(signal: CancelSignal, weight?: number): Promise<() => void>
+  enter(signal: AbortSignal, weight?: number): Promise<() => void>
   readonly active: number
   readonly waiting: number
 }
@@ -42,7 +41,7 @@ export function createGateOf(semaphore: Semaphore, expire: () => Error = overloa
     }
   }
 
-  function enter(signal: CancelSignal, weight?: number): Promise<() => void> {
+  function enter(signal: AbortSignal, weight?: number): Promise<() => void> {
     if (signal.aborted) return Promise.reject(abortError(signal))
     const release = tryEnter()
     if (release !== undefined) return Promise.resolve(release)

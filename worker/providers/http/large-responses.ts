@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ExecutionPlan } from '../../bridge/resolve-route.ts'
 import { createStopSequenceFilter, type NormalizedEvent } from '../../normalized/index.ts'
-import type { CancelSignal } from '../../performance/cancel-source.ts'
 import type { ProviderFace, ResponseHead } from '../../protocols/face.ts'
 
 /** A whole response to a chat: plain data that may cross a thread boundary. */
@@ -36,7 +35,7 @@ export interface LargeResponses {
   /** Resolves in a turn of the event loop in which no other body begins to be read. */
   ownTurn(): Promise<void>
   /** Reads a response in a thread. Rejects with the `GatewayError` of the response, or when no thread becomes free in time. */
-  readChat(response: ChatResponse, signal: CancelSignal): Promise<ReadChatResponse>
+  readChat(response: ChatResponse, signal: AbortSignal): Promise<ReadChatResponse>
 }
 
 /** Reads a whole response as events, cut at a stop string. Raises the `GatewayError` of a response that is an error or cannot be used. */

@@ -11,7 +11,6 @@ import {
   type NormalizedUsage,
   type ResponseIdentity
 } from '../../../normalized/index.ts'
-import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { concatFrames, joinFrames } from '../../shared/stream-frames.ts'
@@ -128,16 +127,16 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     switch (event.type) {
       case 'text-delta':
         contentLength += event.text.length
-        return writeContent(writeJsonText(event.text))
+        return writeContent(JSON.stringify(event.text))
       case 'reasoning-delta': {
         const text = reasoningSeparator + event.text
         reasoningSeparator = ''
         hasReasoning = true
         reasoning.add(event.text)
-        return chunk(`"content":"","reasoning_content":${writeJsonText(text)}`)
+        return chunk(`"content":"","reasoning_content":${JSON.stringify(text)}`)
       }
       case 'refusal-delta':
-        return chunk(`"refusal":${writeJsonText(event.text)}`)
+        return chunk(`"refusal":${JSON.stringify(event.text)}`)
       case 'tool-call-start':
         calls.start(event)
         return ''

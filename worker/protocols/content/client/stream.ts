@@ -17,7 +17,6 @@ import {
   type ToolCallStartEvent,
   type UrlCitation
 } from '../../../normalized/index.ts'
-import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
@@ -139,7 +138,7 @@ function createChunkWriter(context: ResponseContext, framing: Framing): StreamWr
   }
 
   function writeTextChunk(text: string): string {
-    const json = writeJsonText(text)
+    const json = JSON.stringify(text)
     return isFirst ? writeChunk(`{"text":${json}}`) : textStart + json + textEnd
   }
 

@@ -9,7 +9,6 @@ import {
   type ProviderState,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
-import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
@@ -91,7 +90,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   }
 
   function writeDelta(text: string): string {
-    return `${deltaHead}${writeJsonText(text)}}}\n\n`
+    return `${deltaHead}${JSON.stringify(text)}}}\n\n`
   }
 
   function close(): string {

@@ -2,7 +2,6 @@
 // exactly one terminal event, and nothing follows it (responses.md 7).
 
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
-import { writeJsonText } from '../../../performance/short-text.ts'
 import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
 import { LARGE_TEXT_CHARACTERS, LargeTexts } from '../../shared/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
@@ -199,7 +198,7 @@ class ResponsesStream implements StreamWriter {
       this.#deltaItemId = item_id
       this.#deltaMembers = `,"item_id":"${item_id}","output_index":${output_index},"content_index":0,"delta":`
     }
-    const text = writeJsonText(delta)
+    const text = JSON.stringify(delta)
     this.#written += `${TEXT_DELTA_HEAD}${this.#sequenceNumber++}${this.#deltaMembers}${text},"logprobs":[]}\n\n`
   }
 

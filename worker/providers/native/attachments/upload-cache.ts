@@ -1,7 +1,6 @@
 // Remembers which files the upstream already stores, and shares one upload among the requests that need the same file at the same
 // time. A file belongs to the credential that uploaded it, so the key must name the credential.
 
-import type { CancelSignal } from '../../../performance/cancel-source.ts'
 import { abortError } from '../../http/abort.ts'
 
 export interface UploadedFile<Kind> {
@@ -24,7 +23,7 @@ export interface UploadCache<Kind> {
   getOrProduce(
     key: string,
     keptMs: number,
-    signal: CancelSignal,
+    signal: AbortSignal,
     produce: (signal: AbortSignal) => Promise<UploadedFile<Kind>>
   ): Promise<UploadedFile<Kind>>
   readonly size: number

@@ -4,7 +4,6 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import { GatewayError } from '../../../normalized/index.ts'
-import { toAbortSignal } from '../../../performance/cancel-source.ts'
 import type { PendingAttachment } from '../../../protocols/face.ts'
 import type { MediaKind } from '../../../protocols/native/media-types.ts'
 import type { AttachmentLimits } from '../../../protocols/native/options.ts'
@@ -127,7 +126,7 @@ export function createAttachmentUploader(dependencies: UploaderDependencies): At
       const others = new AbortController()
       const shared: CallContext = {
         ...context,
-        signal: AbortSignal.any([toAbortSignal(context.signal), others.signal])
+        signal: AbortSignal.any([context.signal, others.signal])
       }
       const totals = { audioAndImage: 0 }
       try {
