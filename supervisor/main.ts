@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Entry of the gateway: arguments to a command, a command to an exit code. What is imported here also loads on an old Node.
 import { readRequiredNode, readVersion } from '../shared/version.ts'
+import { enableCompileCache } from './compile-cache.ts'
 import { EXIT_CODES } from './exit-codes.ts'
 import { findNodeProblem } from './node-version.ts'
 import { catchSignals } from './signals.ts'
@@ -21,6 +22,7 @@ if (nodeProblem !== undefined) {
   process.exit(EXIT_CODES.wrongConfiguration)
 }
 
+enableCompileCache(process.env)
 const { parseCommandLine, USAGE } = await import('./command-line.ts')
 const writeUsage = () => process.stderr.write(USAGE)
 const command = parseCommandLine(process.argv.slice(2))
