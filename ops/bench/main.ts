@@ -169,4 +169,5 @@ const isGood =
       })
 await observation?.close()
 // Ended here, because a library that `stores.ts` imports ends a process that has nothing left to do with 0.
-process.exit(isGood ? 0 : 1)
+// Two builds are compared for a person to read: figures are guarded by a look at the table, not by an exit code.
+process.exit(isGood || flags.against !== undefined ? 0 : 1)

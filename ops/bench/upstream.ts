@@ -3,6 +3,7 @@
 // chunk of the response when there is no gap. `upstream-responses.ts` has the forms of large responses.
 
 import { createServer, type ServerResponse } from 'node:http'
+import { END_OF_CHUNKS, startChunks, writeChunk } from './http-chunks.ts'
 import { TOKEN_PATH } from './split-profile.ts'
 import { readResponseShape, sendPrepared } from './upstream-responses.ts'
 
@@ -39,6 +40,9 @@ const lastEvents = `${writeFrame(
   { delta: { content: '' }, index: 0, finish_reason: 'stop' },
   { usage: { prompt_tokens: 500, completion_tokens: 150, total_tokens: 650, precached_prompt_tokens: 2 } }
 )}data: [DONE]\n\n`
+
+const lastChunks = writeChunk(lastEvents) + END_OF_CHUNKS
+const fullChunks = new Map<number, string>()
 
 function writeFrame(choice: object, more: object = {}): string {
   const head = { created: 1767225600, model: 'bench:1', object: 'chat.completion' }
@@ -93,22 +97,31 @@ function answerWhole(response: ServerResponse, isOpenAi: boolean): void {
 }
 
 function stream(response: ServerResponse, { events, gapMs, perChunk }: Shape): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  startChunks(response, { 'content-type': 'text/event-stream' })
+  response.write(writeChunk(firstEvent))
   if (gapMs === 0) {
-    response.write(firstEvent)
-    for (let sent = 1; sent < events; sent += perChunk) response.write(event.repeat(Math.min(perChunk, events - sent)))
-    response.end(lastEvents)
+    for (let sent = 1; sent < events; sent += perChunk) {
+      const count = Math.min(perChunk, events - sent)
+      response.write(count === perChunk ? fullChunk(perChunk) : writeChunk(event.repeat(count)))
+    }
+    response.end(lastChunks)
     return
   }
   let sent = 1
-  response.write(firstEvent)
   const timer = setInterval(() => {
-    if (sent++ < events) response.write(event)
+    if (sent++ < events) response.write(fullChunk(1))
     else {
       clearInterval(timer)
-      response.end(lastEvents)
+      response.end(lastChunks)
     }
   }, gapMs)
+}
+
+/** The chunk of so many events, put together once. */
+function fullChunk(count: number): string {
+  const known = fullChunks.get(count) ?? writeChunk(event.repeat(count))
+  fullChunks.set(count, known)
+  return known
 }
 
 interface Shape {
