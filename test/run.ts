@@ -21,7 +21,7 @@ import {
   sharesOf,
   sumCosts
 } from './support/costs.ts'
-import { isAlone } from './support/grouping.ts'
+import { hasProperties, isAlone } from './support/grouping.ts'
 import { readChildrenMs } from './support/process-costs.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -40,15 +40,11 @@ const set = values.long ? 'long' : 'correctness'
 /** Of the set that runs, below a folder. */
 function listFiles(folder = 'test'): string[] {
   const files = globSync(`${folder}/**/*.test.ts`, { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()
-  return files.filter(file => (set === 'long' ? isLong(file) || hasProperties(file) : !isLong(file)))
+  return files.filter(file => (set === 'long' ? isLong(file) || hasProperties(join(root, file)) : !isLong(file)))
 }
 
 function isLong(file: string): boolean {
   return file.endsWith('.long.test.ts')
-}
-
-function hasProperties(file: string): boolean {
-  return /^import .* from '[./]*\/support\/properties\.ts'$/m.test(readFileSync(join(root, file), 'utf8'))
 }
 
 /** Such as `test/worker/protocols`. */

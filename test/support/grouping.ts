@@ -1,4 +1,4 @@
-// Which test files can share one process with others of their folder.
+// What the imports of a test file tell of it: whether it shares a process with others of its folder, and whether it has properties.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,21 +9,30 @@ const STARTS_PROCESSES = new Set(['node:child_process', 'execa', 'playwright-cor
 const STARTS_NONE = '/support/in-process-gateway.ts'
 
 /**
- * True for files that begin with "// Alone:" and a reason, and for end-to-end tests that import, directly or through other files of the
- * tests, what starts processes: such a file waits most of the time, so that others can run beside it.
+ * True for files that begin with "// Alone:" and a reason, and for end-to-end tests that import what starts processes: such a file waits
+ * most of the time, so that others can run beside it.
  */
 export function isAlone(file: string): boolean {
-  return readFileSync(file, 'utf8').startsWith('// Alone: ') || (file.includes('/end-to-end/') && startsProcesses(file))
+  if (readFileSync(file, 'utf8').startsWith('// Alone: ')) return true
+  return file.includes('/end-to-end/') && imports(file, specifier => STARTS_PROCESSES.has(specifier))
 }
 
-function startsProcesses(file: string, seen = new Set<string>()): boolean {
+/** True for files that make more runs in the long set. */
+export function hasProperties(file: string): boolean {
+  return imports(file, specifier => specifier.endsWith('/properties.ts'))
+}
+
+/** Whether a file imports such a module, directly or through other files of the tests or tools. */
+function imports(file: string, isWanted: (specifier: string) => boolean, seen = new Set<string>()): boolean {
   if (seen.has(file)) return false
   seen.add(file)
   return importsOf(file).some(specifier => {
-    if (!specifier.startsWith('.')) return STARTS_PROCESSES.has(specifier)
+    if (isWanted(specifier)) return true
     const imported = join(dirname(file), specifier)
-    const isOfTests = imported.includes('/test/') && imported.endsWith('.ts') && existsSync(imported)
-    return isOfTests && !imported.endsWith(STARTS_NONE) && startsProcesses(imported, seen)
+    const isOfTests = /\/(?:test|ops)\//.test(imported) && imported.endsWith('.ts') && existsSync(imported)
+    return (
+      specifier.startsWith('.') && isOfTests && !imported.endsWith(STARTS_NONE) && imports(imported, isWanted, seen)
+    )
   })
 }
 

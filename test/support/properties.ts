@@ -19,6 +19,15 @@ export function reduceRuns(runs = DEFAULT_RUNS, isFull = areRunsFull): number {
   return isFull ? runs : Math.min(runs, Math.max(RUNS_MIN, Math.ceil(runs / DIVISOR)))
 }
 
+/** One in so many places, and no divisor of the lengths that texts like to have. */
+const CUT_STEP = 11
+
+/** Where to cut a text of so many bytes: everywhere in full runs. */
+export function cutsOf(length: number): number[] {
+  const step = areRunsFull ? 1 : CUT_STEP
+  return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step)
+}
+
 export function assert<Values>(property: IAsyncProperty<Values>, parameters?: Parameters<Values>): Promise<void>
 export function assert<Values>(property: IProperty<Values>, parameters?: Parameters<Values>): void
 export function assert<Values>(

@@ -13,6 +13,7 @@ import type { ExplainedFamily } from '../../../worker/debug/job.ts'
 import { showUpstreamBody } from '../../../worker/debug/selected-route.ts'
 import { GatewayError, isJsonObject, type JsonObject, type JsonValue } from '../../../worker/normalized/index.ts'
 import type { ApiMode } from '../../../worker/protocols/face.ts'
+import { areRunsFull } from '../../support/properties.ts'
 import { createContext, EDGE, environment, formats, PLAIN_EDGE } from './support.ts'
 
 interface Field {
@@ -71,7 +72,8 @@ const ROUTES = [
 t.test('every field of a body has one verdict, and the verdicts hold', async t => {
   /** The same body under another path is the same on each of these routes. */
   const explained = new Set<string>()
-  for (const base of chats) {
+  // One in four of them finds a fault that is not of one body alone.
+  for (const base of chats.filter((_, index) => areRunsFull || index % 4 === 0)) {
     if (!isJsonObject(base.body)) continue
     const family = base.family as keyof typeof formats
     const key = family + JSON.stringify(base.body)

@@ -14,6 +14,7 @@ import { GatewayError, isJsonObject, type JsonObject } from '../../../worker/nor
 import type { ApiMode } from '../../../worker/protocols/face.ts'
 import { readJsonObject } from '../../../worker/translation/json-body.ts'
 import { requestId } from '../../support/codec.ts'
+import { reduceRuns } from '../../support/properties.ts'
 import { createContext, EDGE, environment, formats } from './support.ts'
 
 const { bases, donors } = readRequestBases()
@@ -78,7 +79,7 @@ t.test('for every recorded request, on every route', async t => {
 t.test('for changed requests', async t => {
   const seed = randomInt(2 ** 31)
   const random = createRandom(seed)
-  for (let count = 0; count < 1500; count++) {
+  for (let count = 0; count < reduceRuns(1500); count++) {
     const { family, body } = random.pick(chats)
     const tree = copyTree(body)
     for (let changes = 1 + random.below(3); changes > 0; changes--) mutateTree(tree, random, donors)

@@ -1,7 +1,8 @@
-// Reads every golden of a contract, at once and cut at every byte, and compares the events with the expected ones.
+// Reads every golden of a contract, at once, cut at bytes of it and at every byte, and compares the events with the expected ones.
 
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
+import { cutsOf } from '../../../support/properties.ts'
 import { checkGrammar } from '../../normalized/grammar.ts'
 import { listGoldens, type NativeFace, readStream, readWhole, type Setup, writeLines } from './support.ts'
 
@@ -30,7 +31,7 @@ export function testGoldens(
     t.test(`${family}: the stream ${golden.name} gives the same events wherever it is cut (A12, A13)`, async t => {
       const lines = golden.expect(writeLines(readStream(face, [golden.bytes], setup)))
       const { bytes } = golden
-      for (let cut = 0; cut <= bytes.length; cut++) {
+      for (const cut of cutsOf(bytes.length)) {
         const cutLines = writeLines(readStream(face, [bytes.subarray(0, cut), bytes.subarray(cut)], setup))
         if (cutLines !== lines) t.equal(cutLines, lines, `cut at byte ${cut}`)
       }

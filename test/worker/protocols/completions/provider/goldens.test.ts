@@ -1,4 +1,5 @@
 import t from 'tap'
+import { cutsOf } from '../../../../support/properties.ts'
 import { checkGrammar } from '../../../normalized/grammar.ts'
 import { listGoldens, writeLines } from '../../native/support.ts'
 import { readStream, readWhole } from './support.ts'
@@ -10,7 +11,7 @@ for (const { name, isStream, bytes, expect } of listGoldens('chat-compatible')) 
     const lines = writeLines(events)
     t.equal(lines, expect(lines))
     t.same(checkGrammar(events), [])
-    for (let cut = 0; isStream && cut <= bytes.length; cut++) {
+    for (const cut of isStream ? cutsOf(bytes.length) : []) {
       const cutLines = writeLines(read([bytes.subarray(0, cut), bytes.subarray(cut)]))
       if (cutLines !== lines) t.equal(cutLines, lines, `cut at byte ${cut}`)
     }
