@@ -1,5 +1,6 @@
 // The provider kind `chat_compatible`: the wire of chat completions (bridge.md 4.4 and 8.1).
 
+import { signWithHeader } from '../http/credential.ts'
 import type { ProviderKindRegistration } from '../provider-kind.ts'
 import { type CompatibleKindOptions, createCompatibleKind } from './kind.ts'
 
@@ -21,7 +22,7 @@ export function createChatCompatibleKind(options?: CompatibleKindOptions): Provi
   return createCompatibleKind(
     {
       providerKind: 'chat_compatible',
-      writeCredential: secret => ({ name: 'authorization', prefix: 'Bearer ', secret }),
+      createSigner: secret => signWithHeader('authorization', secret, 'Bearer '),
       readOptions: readChatOptions
     },
     options

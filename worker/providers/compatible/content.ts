@@ -1,6 +1,7 @@
 // The provider kind `content_compatible`: the wire of the Google GenAI API (bridge.md 4.4 and 8.1).
 
 import type { ContentCompatibleOptions } from '../../protocols/content/provider/options.ts'
+import { signWithHeader } from '../http/credential.ts'
 import type { ProviderKindRegistration } from '../provider-kind.ts'
 import { type CompatibleKindOptions, createCompatibleKind } from './kind.ts'
 
@@ -22,7 +23,7 @@ export function createContentCompatibleKind(options?: CompatibleKindOptions): Pr
   return createCompatibleKind(
     {
       providerKind: 'content_compatible',
-      writeCredential: secret => ({ name: 'x-goog-api-key', prefix: '', secret }),
+      createSigner: secret => signWithHeader('x-goog-api-key', secret),
       readOptions: readContentOptions
     },
     options

@@ -1,4 +1,4 @@
-// A provider kind whose calls are a face and a header with the profile's credential: one executor
+// A provider kind whose calls are a face and a signature with the profile's credential: one executor
 // per profile, one attempt per call, and nothing of the client in its headers but what belongs to
 // the wire of a passed call (bridge.md 8.2, 8.3 and 8.6).
 
@@ -9,7 +9,7 @@ import { findProviderFace } from '../../protocols/registry.ts'
 import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
 import { ProviderClient } from '../http/client.ts'
 import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
-import { type CredentialHeader, createFixedCredential } from '../http/credential.ts'
+import { createFixedCredential, type Sign, signNothing } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
 import { refuseRedirects } from '../http/response-head.ts'
@@ -22,8 +22,8 @@ import { type CompatibleLimits, compatibleLimits } from './limits.ts'
 /** What makes one kind of such a provider. */
 export interface CompatibleKind {
   providerKind: ProviderProfile['providerKind']
-  /** The header that carries the credential of a profile. */
-  writeCredential(credential: Secret): CredentialHeader
+  /** The signer for the credential of a profile. */
+  createSigner(credential: Secret): Sign
   /** The options of the kind's face, from the base URL in canonical form: plain data. */
   readOptions(baseUrl: string): unknown
 }
@@ -53,7 +53,7 @@ export function createCompatibleKind(
 const NO_RETRIES: RetryPolicy = { retriesMax: 0, backoffSeconds: 0, statuses: [] }
 
 function createExecutor(
-  { providerKind, writeCredential, readOptions }: CompatibleKind,
+  { providerKind, createSigner, readOptions }: CompatibleKind,
   profile: ProviderProfile,
   dependencies: ExecutorDependencies,
   options: CompatibleKindOptions
@@ -73,7 +73,7 @@ function createExecutor(
   const face = findProviderFace(faces, { providerKind, apiMode: 'v1' })
   const client = new ProviderClient({
     origin: connections,
-    credentials: createFixedCredential(credential === undefined ? undefined : writeCredential(credential)),
+    credentials: createFixedCredential(credential === undefined ? signNothing : createSigner(credential)),
     readError: refuseRedirects((head, body) => face.readError(head, body)),
     retryPolicy: NO_RETRIES,
     userAgent: `llm-gateway/${version}`,

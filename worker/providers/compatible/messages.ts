@@ -1,6 +1,7 @@
 // The provider kind `messages_compatible`: the wire of Anthropic Messages (bridge.md 4.4 and 8.2).
 
 import type { MessagesCompatibleOptions } from '../../protocols/messages/provider/options.ts'
+import { signWithHeader } from '../http/credential.ts'
 import type { ProviderKindRegistration } from '../provider-kind.ts'
 import { type CompatibleKindOptions, createCompatibleKind } from './kind.ts'
 
@@ -22,7 +23,7 @@ export function createMessagesCompatibleKind(options?: CompatibleKindOptions): P
   return createCompatibleKind(
     {
       providerKind: 'messages_compatible',
-      writeCredential: secret => ({ name: 'x-api-key', prefix: '', secret }),
+      createSigner: secret => signWithHeader('x-api-key', secret),
       readOptions: readMessagesOptions
     },
     options

@@ -4,11 +4,11 @@
 import { type Bytes, joinBytes, releaseMemory } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
-import { abortError } from './abort.ts'
+import { abortError, raceAbort } from './abort.ts'
 import { type Attempt, Attempts, type AttemptsOptions } from './attempts.ts'
 import { CallFailure, contentFailure } from './call-failure.ts'
 import type { ProviderOrigin } from './connections.ts'
-import type { Credential } from './credential.ts'
+import type { Signature, UnsignedRequest } from './credential.ts'
 import { type ExchangeReceiver, type ExchangeRequest, type ExchangeTimeouts, runExchange } from './exchange.ts'
 import { logIds, reportCallFailure, reportCancelledCall } from './failure-report.ts'
 import type { BodyFallback } from './hooks.ts'
@@ -89,7 +89,7 @@ export class ProviderClient {
 
   /**
    * Makes one attempt: waits for a free connection, sends the call and gives the response to the receiver. Resolves and rejects like
-   * `runExchange`, and rejects with `gateway_overloaded` when no connection becomes free.
+   * `runExchange`, rejects with `gateway_overloaded` when no connection becomes free, and like the signature when that fails.
    */
   send(exchange: AttemptExchange, attempt: Attempt, context: CallContext): Promise<'ended' | 'cancelled'> {
     const { gate } = this.#options.origin
@@ -99,7 +99,40 @@ export class ProviderClient {
   }
 
   #sendNow(
-    { call, headers, receiver, timeouts }: AttemptExchange,
+    exchange: AttemptExchange,
+    attempt: Attempt,
+    context: CallContext,
+    release: (() => void) | undefined
+  ): Promise<'ended' | 'cancelled'> {
+    const { origin } = this.#options.origin
+    const request = new OutgoingRequest(origin, exchange.call, this.#writeHeaders(exchange.headers, context))
+    let signature: Signature | Promise<Signature>
+    try {
+      signature = attempt.credential.sign(request)
+    } catch (thrown) {
+      release?.()
+      return Promise.reject(thrown)
+    }
+    // A signature that is at hand costs neither a promise nor a turn.
+    if (!(signature instanceof Promise)) {
+      request.add(signature)
+      return this.#dispatch(request, exchange, attempt, context, release)
+    }
+    return raceAbort(signature, context.signal).then(
+      signed => {
+        request.add(signed)
+        return this.#dispatch(request, exchange, attempt, context, release)
+      },
+      (thrown: unknown) => {
+        release?.()
+        throw thrown
+      }
+    )
+  }
+
+  #dispatch(
+    request: OutgoingRequest,
+    { call, receiver, timeouts }: AttemptExchange,
     attempt: Attempt,
     context: CallContext,
     release: (() => void) | undefined
@@ -110,13 +143,7 @@ export class ProviderClient {
       release?.()
       return Promise.reject(abortError(context.signal))
     }
-    const request: ExchangeRequest = {
-      method: call.method,
-      path: call.path,
-      headers: this.#writeHeaders(headers, attempt.credential, context)
-    }
-    const { body, ownMemory } = call
-    if (body !== undefined) request.body = body
+    const { ownMemory } = call
     if (ownMemory !== undefined) {
       this.#takenMemory.delete(ownMemory)
       request.onBodyTaken = () => this.#takenMemory.add(ownMemory)
@@ -199,10 +226,9 @@ export class ProviderClient {
     return this.fetchAndRead(call, context, async response => read(readJson(response)), bytesMax)
   }
 
-  #writeHeaders(wireHeaders: readonly string[], { header }: Credential, context: CallContext): string[] {
+  #writeHeaders(wireHeaders: readonly string[], context: CallContext): string[] {
     const { userAgent, sendsRequestHeaders } = this.#options
     const headers = ['user-agent', userAgent]
-    if (header !== undefined) headers.push(header.name, header.prefix + header.secret.reveal())
     if (sendsRequestHeaders) {
       for (const text of context.headers) headers.push(text)
       // Calls without a request behind them, such as the warm-up of the catalog, bring no headers.
@@ -210,5 +236,32 @@ export class ProviderClient {
     }
     for (const text of wireHeaders) headers.push(text)
     return headers
+  }
+}
+
+/** The request of one attempt: a signer sees it as it is sent, and adds its signature. */
+class OutgoingRequest implements ExchangeRequest, UnsignedRequest {
+  readonly method: 'GET' | 'POST'
+  path: string
+  readonly headers: string[]
+  readonly body?: Bytes
+  onBodyTaken: (() => void) | undefined
+  readonly #origin: string
+
+  constructor(origin: string, { method, path, body }: ProviderCall, headers: string[]) {
+    this.#origin = origin
+    this.method = method
+    this.path = path
+    this.headers = headers
+    if (body !== undefined) this.body = body
+  }
+
+  get url(): string {
+    return this.#origin + this.path
+  }
+
+  add({ headers, query }: Signature): void {
+    for (const text of headers) this.headers.push(text)
+    if (query !== undefined) this.path += (this.path.includes('?') ? '&' : '?') + query
   }
 }

@@ -1,20 +1,38 @@
-// What authorizes the calls of one executor. A token that is fetched and a key that never changes are both a `CredentialSource`.
+// What authorizes the calls of one executor. A credential signs each request; a fixed header is the simplest signature. A token that is
+// fetched and a key that never changes are both a `CredentialSource`.
 
+import type { Bytes } from '../../../shared/bytes.ts'
 import type { Secret } from '../../../shared/secret.ts'
 import type { CallContext } from '../types.ts'
 
-/** The header that carries a credential. Only the code that builds the outgoing request reveals the secret. */
-export interface CredentialHeader {
-  name: string
-  /** Stands before the secret in the header's value: `'Bearer '`, or nothing. */
-  prefix: string
-  secret: Secret
+/** A request as it goes out, except for the headers that its signature adds. */
+export interface UnsignedRequest {
+  readonly method: 'GET' | 'POST'
+  /** Scheme, host, path and query. */
+  readonly url: string
+  /** Names and values in turn. The HTTP client adds `host`, `connection` and `content-length`. */
+  readonly headers: readonly string[]
+  /** The final bytes: nothing changes them after the signature. */
+  readonly body?: Bytes
 }
+
+/** What a signature adds to a request. */
+export interface Signature {
+  /** Names and values in turn. */
+  readonly headers: readonly string[]
+  /** Parameters to append to the query, in their encoded form, for a provider that takes its key there. They are never logged. */
+  readonly query?: string
+}
+
+/**
+ * Signs a request. A promise only where the signature has to be waited for; it may reject with `CallFailure`, which is a failure of the
+ * attempt. Only signers reveal secrets.
+ */
+export type Sign = (request: UnsignedRequest) => Signature | Promise<Signature>
 
 /** A credential for one attempt. Its identity tells which credential a refusal is about. */
 export interface Credential {
-  /** Absent where calls go out without authorization. */
-  readonly header?: CredentialHeader
+  readonly sign: Sign
   /** It was fetched for this attempt: after a refusal another fetch would bring the same. */
   readonly isFresh: boolean
 }
@@ -34,8 +52,20 @@ export interface CredentialSource {
   reject(credential: Credential): boolean
 }
 
-/** A source of one credential that cannot be renewed; without a header calls go out without authorization. */
-export function createFixedCredential(header?: CredentialHeader): CredentialSource {
-  const credential: Credential = header === undefined ? { isFresh: false } : { header, isFresh: false }
+/** Signs with nothing: calls go out without authorization. */
+export const signNothing: Sign = () => UNSIGNED
+
+const UNSIGNED: Signature = { headers: [] }
+
+/** Signs with one header, whose value is the secret behind `prefix`. */
+export function signWithHeader(name: string, secret: Secret, prefix = ''): Sign {
+  // Made once: the signature is the same for every request.
+  const signature: Signature = { headers: [name, prefix + secret.reveal()] }
+  return () => signature
+}
+
+/** A source of one credential that cannot be renewed. */
+export function createFixedCredential(sign: Sign): CredentialSource {
+  const credential: Credential = { sign, isFresh: false }
   return { find: () => credential, acquire: () => Promise.resolve(credential), reject: () => false }
 }

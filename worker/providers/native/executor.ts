@@ -10,7 +10,7 @@ import type { NativeOptions } from '../../protocols/native/options.ts'
 import type { GuardedDownload } from '../egress/guarded-download.ts'
 import { CallFailure, describeCause } from '../http/call-failure.ts'
 import { ProviderClient } from '../http/client.ts'
-import { type CredentialCaller, type CredentialSource, createFixedCredential } from '../http/credential.ts'
+import { type CredentialCaller, type CredentialSource, createFixedCredential, signNothing } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
 import type { BodyFallback } from '../http/hooks.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
@@ -26,7 +26,7 @@ import { createImageCompleter } from './generated-images.ts'
 import { substitutePlaceholders } from './placeholders.ts'
 import { fetchOAuthToken, fetchPasswordToken, type TokenFetchOptions } from './token-fetch.ts'
 import type { FetchedToken } from './token-response.ts'
-import { createTokenSource, writeBearer } from './token-source.ts'
+import { createTokenSource, signWithToken } from './token-source.ts'
 
 /** What all executors of a profile have in common. */
 export interface SharedDependencies extends ExecutorDependencies {
@@ -110,7 +110,7 @@ function createCredentials(
 ): CredentialSource {
   if (credential.type === 'fixed') {
     const { accessToken } = credential
-    return accessToken === null ? createFixedCredential() : createFixedCredential(writeBearer(accessToken))
+    return createFixedCredential(accessToken === null ? signNothing : signWithToken(accessToken))
   }
   const fetchOptions: TokenFetchOptions = {
     connections,

@@ -5,7 +5,13 @@
 import type { Secret } from '../../../shared/secret.ts'
 import { raceAbort } from '../http/abort.ts'
 import { CallFailure } from '../http/call-failure.ts'
-import type { Credential, CredentialCaller, CredentialHeader, CredentialSource } from '../http/credential.ts'
+import {
+  type Credential,
+  type CredentialCaller,
+  type CredentialSource,
+  type Sign,
+  signWithHeader
+} from '../http/credential.ts'
 import type { FetchedToken } from './token-response.ts'
 
 export interface TokenSourceOptions {
@@ -42,9 +48,9 @@ interface HeldToken {
   endsAtMs: number
 }
 
-/** The header for an access token. */
-export function writeBearer(token: Secret): CredentialHeader {
-  return { name: 'authorization', prefix: 'Bearer ', secret: token }
+/** Signs with an access token. */
+export function signWithToken(token: Secret): Sign {
+  return signWithHeader('authorization', token, 'Bearer ')
 }
 
 /** A source of tokens that are fetched. */
@@ -55,8 +61,8 @@ export function createTokenSource(options: TokenSourceOptions): CredentialSource
   let lastFailure: { error: unknown; untilMs: number } | undefined
 
   function hold({ value, expiresAtMs }: FetchedToken): HeldToken {
-    const header = writeBearer(value)
-    return { fresh: { header, isFresh: true }, held: { header, isFresh: false }, ...planReplacement(expiresAtMs) }
+    const sign = signWithToken(value)
+    return { fresh: { sign, isFresh: true }, held: { sign, isFresh: false }, ...planReplacement(expiresAtMs) }
   }
 
   function planReplacement(expiresAtMs: number | undefined): Pick<HeldToken, 'replaceAtMs' | 'endsAtMs'> {

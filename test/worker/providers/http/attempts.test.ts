@@ -3,7 +3,7 @@ import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import { type Attempt, Attempts, type AttemptsOptions } from '../../../../worker/providers/http/attempts.ts'
 import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
-import type { Credential, CredentialSource } from '../../../../worker/providers/http/credential.ts'
+import { type Credential, type CredentialSource, signWithHeader } from '../../../../worker/providers/http/credential.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'
 import { createMemoryLog } from '../support/log.ts'
 import { contextOf } from '../support/native.ts'
@@ -13,7 +13,7 @@ const refused = new CallFailure(new GatewayError('upstream_unauthorized'), { sta
 const busy = new CallFailure(new GatewayError('provider_failure'), { status: 503 })
 
 function credential(name: string, isFresh: boolean): Credential {
-  return { header: { name: 'authorization', prefix: 'Bearer ', secret: new Secret(name) }, isFresh }
+  return { sign: signWithHeader('authorization', new Secret(name), 'Bearer '), isFresh }
 }
 
 /** A source that gives these credentials or rejects with these errors in turn. */

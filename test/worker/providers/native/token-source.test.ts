@@ -2,18 +2,25 @@ import t from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
-import { createFixedCredential } from '../../../../worker/providers/http/credential.ts'
+import { type Credential, createFixedCredential, signNothing } from '../../../../worker/providers/http/credential.ts'
 import { readTokenResponse } from '../../../../worker/providers/native/token-response.ts'
 import {
   createTokenSource,
-  type TokenSourceOptions,
-  writeBearer
+  signWithToken,
+  type TokenSourceOptions
 } from '../../../../worker/providers/native/token-source.ts'
 import * as fc from '../../../support/properties.ts'
 import { rejection } from '../support/rejection.ts'
 
 const caller = { signal: new AbortController().signal, headers: [] }
 const HALF_HOUR_MS = 1_800_000
+
+/** The token with which a credential signs a request. */
+function tokenOf(credential: Credential | undefined): string | undefined {
+  const signature = credential?.sign({ method: 'POST', url: 'https://api.test/', headers: [] })
+  if (signature instanceof Promise) throw new Error('A token that is held signs without waiting.')
+  return signature?.headers[1]?.replace('Bearer ', '')
+}
 
 function createSource(more: Partial<TokenSourceOptions> = {}) {
   const clock = { nowMs: 1_000_000_000_000 }
@@ -40,7 +47,7 @@ t.test('two hundred callers wait for one fetch (N5)', async t => {
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
   const tokens = await Promise.all(waits)
   t.equal(new Set(tokens).size, 1)
-  t.equal(tokens[0]?.header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(tokens[0]), 'token-1')
   t.equal(source.find(caller), await source.acquire(caller))
   t.equal(fetches.length, 1)
 })
@@ -51,15 +58,15 @@ t.test('inside the buffer the old token is used while one fetch replaces it', as
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
   await first
   clock.nowMs += HALF_HOUR_MS - 60_001
-  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(await source.acquire(caller)), 'token-1')
   t.equal(fetches.length, 1)
   clock.nowMs += 1
-  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
-  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(await source.acquire(caller)), 'token-1')
+  t.equal(tokenOf(await source.acquire(caller)), 'token-1')
   t.equal(fetches.length, 2)
   fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
   await new Promise(setImmediate)
-  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-2')
+  t.equal(tokenOf(await source.acquire(caller)), 'token-2')
 })
 
 t.test('only calls that waited for its fetch get a token as fresh', async t => {
@@ -72,7 +79,7 @@ t.test('only calls that waited for its fetch get a token as fresh', async t => {
   )
   const held = await source.acquire(caller)
   t.equal(held.isFresh, false)
-  t.equal(held.header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(held), 'token-1')
   source.reject(held)
   void source.acquire(caller)
   t.equal(fetches.length, 2)
@@ -100,10 +107,10 @@ t.test('a failed replacement leaves the old token and is not repeated by every c
   await source.acquire(caller)
   fetches[1]?.reject(new CallFailure(new GatewayError('provider_failure')))
   await new Promise(setImmediate)
-  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(await source.acquire(caller)), 'token-1')
   t.equal(fetches.length, 2)
   clock.nowMs += 5_000
-  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(await source.acquire(caller)), 'token-1')
   t.equal(fetches.length, 3)
 })
 
@@ -116,7 +123,7 @@ t.test('an expired token is never sent', async t => {
   const second = source.acquire(caller)
   t.equal(fetches.length, 2)
   fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
-  t.equal((await second).header?.secret.reveal(), 'token-2')
+  t.equal(tokenOf(await second), 'token-2')
 })
 
 t.test('a token whose lifetime is shorter than the buffer is not fetched for each call', async t => {
@@ -140,19 +147,19 @@ t.test('a refusal invalidates only the token it was about', async t => {
   fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
   await renewing
   t.equal(source.reject(old), true)
-  t.equal((await source.acquire(caller)).header?.secret.reveal(), 'token-2')
+  t.equal(tokenOf(await source.acquire(caller)), 'token-2')
   t.equal(fetches.length, 2)
 })
 
 t.test('a given token is used first and replaced after a refusal', async t => {
   const { source, clock, fetches } = createSource({ givenToken: new Secret('given') })
   const given = await source.acquire(caller)
-  t.equal(given.header?.secret.reveal(), 'given')
+  t.equal(tokenOf(given), 'given')
   t.equal(fetches.length, 0)
   source.reject(given)
   const renewing = source.acquire(caller)
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
-  t.equal((await renewing).header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(await renewing), 'token-1')
 })
 
 t.test('a token without an expiry is used until it is refused', async t => {
@@ -166,12 +173,12 @@ t.test('a token without an expiry is used until it is refused', async t => {
 })
 
 t.test('a fixed token cannot be renewed', async t => {
-  const source = createFixedCredential(writeBearer(new Secret('fixed')))
+  const source = createFixedCredential(signWithToken(new Secret('fixed')))
   const token = await source.acquire(caller)
-  t.equal(token.header?.secret.reveal(), 'fixed')
+  t.equal(tokenOf(token), 'fixed')
   t.equal(source.reject(token), false)
   t.equal(token.isFresh, false)
-  t.equal((await createFixedCredential().acquire(caller)).header, undefined)
+  t.equal(tokenOf(await createFixedCredential(signNothing).acquire(caller)), undefined)
 })
 
 t.test('the failure of a fetch is kept for a moment, the refusal of a credential for longer', async t => {
@@ -207,7 +214,7 @@ t.test('the abort of a caller does not end the fetch of the others', async t => 
   abort.abort(new GatewayError('client_disconnected'))
   await t.rejects(leaving, { code: 'client_disconnected' })
   fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
-  t.equal((await staying).header?.secret.reveal(), 'token-1')
+  t.equal(tokenOf(await staying), 'token-1')
 })
 
 t.test('both forms of a token response are read, in seconds and in milliseconds', async t => {

@@ -7,7 +7,7 @@ import type { ProviderFace, ResponseHead } from '../../../../worker/protocols/fa
 import { nativeV1Acceptance } from '../../../../worker/protocols/native/acceptance.ts'
 import { ProviderClient, type ProviderClientOptions } from '../../../../worker/providers/http/client.ts'
 import { openOrigin } from '../../../../worker/providers/http/connections.ts'
-import { createFixedCredential } from '../../../../worker/providers/http/credential.ts'
+import { createFixedCredential, signWithHeader } from '../../../../worker/providers/http/credential.ts'
 import { createHttpExecutor, type HttpExecutorOptions } from '../../../../worker/providers/http/executor.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
 import type { ChatCall, Executor } from '../../../../worker/providers/types.ts'
@@ -27,7 +27,7 @@ export function createTestClient(t: Test, url: string, options: Partial<Provider
   t.teardown(() => origin.destroy())
   return new ProviderClient({
     origin,
-    credentials: createFixedCredential({ name: 'x-api-key', prefix: '', secret: new Secret(KEY) }),
+    credentials: createFixedCredential(signWithHeader('x-api-key', new Secret(KEY))),
     readError,
     retryPolicy: { retriesMax: 0, backoffSeconds: 0, statuses: [503] },
     userAgent: 'gateway/test',
