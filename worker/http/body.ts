@@ -41,9 +41,10 @@ export function isSizeKnown(incoming: IncomingMessage): boolean {
 }
 
 /**
- * Reads the whole body and calls back once, with the bytes or with the error: `request_entity_too_large`,
- * `unsupported_content_encoding`, `invalid_json` for data that cannot be decompressed, `request_timeout`, or `client_disconnected`.
- * Returns a function that ends the reading with the error that it is given.
+ * Reads the whole body and calls back once, with the bytes or with the error:
+ * `request_entity_too_large`, `unsupported_content_encoding`, `invalid_json` for data that cannot
+ * be decompressed, `request_timeout`, or `client_disconnected`. Returns a function that ends the
+ * reading with the error that it is given.
  */
 export function readBody(
   incoming: IncomingMessage,
@@ -63,14 +64,14 @@ export function readBody(
   const collector = createCollector(reading, encoding === 'identity' ? readLength(incoming) : undefined, finish)
   let decompressor: Transform | undefined
   let receivedBytes = 0
-  /** Since the body gave way last. */
+  /** Bytes since the body was last held for other requests. */
   let pieceBytes = 0
   let isHeld = false
   let isFinished = false
   const idleTimer = setTimeout(onIdle, reading.idleTimeoutMs)
 
   function onIdle(): void {
-    // While the body is held, it is not the client that sends nothing.
+    // The gateway itself holds the body, so its silence is not the client's.
     if (isHeld) idleTimer.refresh()
     else finish(new GatewayError('request_timeout'))
   }
@@ -84,7 +85,8 @@ export function readBody(
     decompressor?.removeAllListeners()
     decompressor?.on('error', () => undefined)
     decompressor?.destroy()
-    // Discard the rest, including bytes after the end of the compressed data: a paused body would block the connection.
+    // Discard the rest, including bytes after the end of the compressed data: a paused body would
+    // block the connection.
     if (!incoming.readableEnded) incoming.resume()
     done(error, error === undefined ? collector.take() : EMPTY)
   }
@@ -114,7 +116,7 @@ export function readBody(
     decompressor.once('drain', () => incoming.resume())
   }
 
-  /** Reads on when others had their turn. */
+  /** Pauses the body until `turn` is over. */
   async function hold(turn: Promise<void>): Promise<void> {
     isHeld = true
     incoming.pause()
@@ -148,18 +150,27 @@ export function readBody(
   return finish
 }
 
-/** What is read of a body at a time, and of all bodies before other work of the event loop has its turn: the system hands over megabytes. */
+/**
+ * Bytes that are read of a body at a time, and of all bodies in one turn of the event loop: the
+ * system hands over megabytes.
+ */
 const PIECE_BYTES = 256 * 1024
 const budget = createTurnBudget(PIECE_BYTES)
 
-/** What a body has beyond this size gives way to other requests; the long conversations of agents stay below it. */
+/**
+ * Beyond this size a body is read slowly while other requests are served; long conversations of
+ * agents stay below it.
+ */
 const LARGE_BODY_BYTES = 2 * 1024 * 1024
 const pacer = createPacer()
 
 const EMPTY = Buffer.alloc(0)
 const NOTHING_TO_END = (): void => undefined
 
-/** Nearly every body arrives together with its head and is in memory already, so that it needs no listeners and no deadline. */
+/**
+ * Reads a body that arrived with its head, as nearly all do: it is in memory and needs neither
+ * listeners nor a deadline.
+ */
 function takeWhole(
   incoming: IncomingMessage,
   { limitBytes, isKept }: BodyReading,
@@ -197,7 +208,10 @@ function createCollector(
   }
 }
 
-/** Returns `content-length`; a chunked body has none, and the parser refuses one that is not a number. */
+/**
+ * Returns `content-length`; a chunked body has none, and the parser refuses one that is not a
+ * number.
+ */
 function readLength(incoming: IncomingMessage): number | undefined {
   const header = incoming.headers['content-length']
   return header === undefined ? undefined : Number(header)

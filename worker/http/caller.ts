@@ -16,7 +16,10 @@ const TEXT_CHARACTERS_MAX = 256
 interface Row extends Pick<Caller, 'name' | 'category'> {
   /** Whether a user agent in lower case belongs to this row. */
   matches: (agent: string) => boolean
-  /** The family, even if the headers say another one; or that of the headers alone. Absent: that of the headers, else that of the user agent. */
+  /**
+   * The family, whatever the headers say; `of-headers`: only that of the headers. Absent: that of
+   * the headers, else that of the user agent.
+   */
   family?: ClientFamily | 'of-headers'
 }
 
@@ -55,7 +58,10 @@ const ROWS: readonly Row[] = [
 const BROWSER = holds('mozilla/', 'chrome/', 'safari/')
 const CONTENT_SDK = 'google-genai-sdk'
 
-/** Classifies the sender of a request with these headers. Never throws, and every text of the result is bounded. */
+/**
+ * Classifies the sender of a request with these headers. Never throws, and every text of the result
+ * is bounded.
+ */
 export function classifyCaller(headers: IncomingHttpHeaders): Caller {
   const agent = findAgent(headers['user-agent'] ?? '')
   const family = findHeaderFamily(headers)
@@ -137,7 +143,10 @@ function findDocsPage(referer: string | undefined): 'swagger' | 'redoc' | undefi
   return path?.endsWith('/redoc') === true ? 'redoc' : undefined
 }
 
-/** The SDK of the content family in a user agent or in the header that it sends in its place where a browser forbids one. */
+/**
+ * The SDK of the content family in a user agent, or in the header that it sends where a browser
+ * forbids to set a user agent.
+ */
 function findContentSdk(agent: string, client: string | undefined): string | undefined {
   const text = agent.includes(CONTENT_SDK) ? agent : client?.toLowerCase()
   if (text?.includes(CONTENT_SDK) !== true) return undefined
@@ -152,7 +161,7 @@ function nameOfClient(agent: string): string {
   return name === '' ? 'http-client' : name
 }
 
-/** What a user agent tells. */
+/** What was read from a user agent. */
 interface UserAgent {
   /** As the header has it, shortened; undefined for none. */
   text: string | undefined
@@ -160,7 +169,10 @@ interface UserAgent {
   folded: string
   row: Row | undefined
   family: ClientFamily | undefined
-  /** The callers that have this user agent and none of the rare headers, by the family that their headers name. */
+  /**
+   * The callers that have this user agent and none of the rare headers, by the family that their
+   * headers name.
+   */
   callers: { [Name in ClientFamily | 'none']?: Caller }
 }
 

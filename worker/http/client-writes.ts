@@ -1,4 +1,5 @@
-// Writes to clients of any speed: one that reads slowly is waited for, and one that reads fast takes no turn of the event loop for itself.
+// Writes to clients of any speed: waits for one that reads slowly, and gives the event loop a turn
+// between the pieces for one that reads fast.
 
 import type { ServerResponse } from 'node:http'
 import { createTurnBudget } from '../performance/turn-budget.ts'
@@ -8,14 +9,16 @@ import { UNREAD_TIMEOUT_MS } from './served-connection.ts'
 export const PIECE_BYTES = 512 * 1024
 
 /**
- * What is sent of all large bodies before other work of the event loop has its turn. While a client reads as fast as it can, the system takes
- * all that is written: a write of 7 MB takes 10 ms, and a body of 40 MB in pieces would still be written in one turn.
+ * Bytes that are sent of all large bodies in one turn of the event loop. While a client reads as
+ * fast as it can, the system takes all that is written: a write of 7 MB takes 10 ms, and a body of
+ * 40 MB in pieces would still be written in one turn.
  */
 const budget = createTurnBudget(PIECE_BYTES)
 
 /**
- * Writes bytes piece by piece, each in a turn of the event loop in which no other piece is written. Resolves when all are written, or when the
- * response was closed: by the client, or here after the client has read nothing for `stallTimeoutMs`.
+ * Writes bytes piece by piece, each in a turn of the event loop in which no other piece is written.
+ * Resolves when all are written, or when the response was closed: by the client, or here after the
+ * client has read nothing for `stallTimeoutMs`.
  */
 export async function writeInPieces(
   response: ServerResponse,
@@ -31,8 +34,8 @@ export async function writeInPieces(
 }
 
 /**
- * Resolves when more can be written to the response, or when it was closed: by the client, or here after the client has read nothing for
- * this long.
+ * Resolves when more can be written to the response, or when it was closed: by the client, or here
+ * after the client has read nothing for this long.
  */
 export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
   if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()

@@ -8,7 +8,7 @@ export interface DrainGate {
   readonly isDraining: boolean
   /** Admitted model requests whose response is not complete yet, streams included. */
   readonly activeRequests: number
-  /** The requests that these are, in no order. */
+  /** The same requests, in no order. */
   listActive(): readonly RequestContext[]
   /** Admits a model request. Raises `gateway_not_ready` while draining. */
   admit(context: RequestContext): void
@@ -16,7 +16,7 @@ export interface DrainGate {
   release(context: RequestContext): void
   /** Model requests are refused from now on. */
   startDraining(): void
-  /** Calls the listener once, when the drain starts. Returns the function that takes it back. */
+  /** Calls the listener once, when the drain starts. Returns a function that removes it. */
   onDraining(listener: () => void): () => void
   /** Resolves when no admitted request runs any more. */
   whenIdle(): Promise<void>

@@ -1,4 +1,5 @@
-// The writing end of a streamed response: head at once, one write per call, back-pressure that also ends at a client disconnect.
+// The writing end of a streamed response: head at once, one write per call, back-pressure that also
+// ends at a client disconnect.
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -11,15 +12,21 @@ type Piece = string | Uint8Array
 type Frames = Piece | readonly Piece[]
 
 export interface EventStreamWriter {
-  /** Writes whole frames as one chunk. False: the client is slow, wait for `whenDrained` before the next one. */
+  /**
+   * Writes whole frames as one chunk. False: the client is slow, wait for `whenDrained` before the
+   * next one.
+   */
   write(frames: Frames): boolean
   /** Resolves when more can be written, or at a client disconnect. */
   whenDrained(): Promise<void>
   /** Writes the last frames, if any, and ends the response. */
   end(frames?: Frames): void
-  /** Writes the text so that the client reads it as a chunk of its own, then closes the connection in the middle of the response. */
+  /**
+   * Writes the text so that the client reads it as a chunk of its own, then closes the connection
+   * in the middle of the response.
+   */
   cut(text: string): void
-  /** Nothing can be written any more: the response was ended or cut, or the client disconnected. */
+  /** No write has an effect any more: the response was ended or cut, or the client disconnected. */
   readonly isClosed: boolean
 }
 
@@ -28,7 +35,10 @@ export interface EventStreamOptions {
   cacheControl?: 'no-cache' | 'no-store'
   /** Header names and values in turn, besides those that every response and every stream has. */
   headers?: readonly string[] | undefined
-  /** A comment or `ping` frame, written when nothing else was for a while, so that proxies keep the connection. */
+  /**
+   * A comment or `ping` frame, written when nothing else was for a while, so that proxies keep the
+   * connection.
+   */
   keepAliveText?: string | (() => string) | null
   keepAliveIntervalMs?: number
   /** How long a client may read nothing while data is ready for it. */
@@ -38,8 +48,9 @@ export interface EventStreamOptions {
 /** Common proxies close an idle connection after 30 to 60 seconds. */
 const KEEP_ALIVE_INTERVAL_MS = 15_000
 /**
- * Pause before and after the last chunk of a response that is cut. Clients join chunks that arrive together, and drop what they have
- * not read yet when the connection breaks: without it an SDK reports a lost connection in place of the error in the chunk.
+ * Pause before and after the last chunk of a response that is cut. Clients join chunks that arrive
+ * together, and drop what they have not read yet when the connection breaks: without it an SDK
+ * reports a lost connection in place of the error in the chunk.
  */
 const CUT_PAUSE_MS = 100
 
@@ -65,7 +76,8 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     'no',
     ...(options.headers ?? [])
   ])
-  // The head is sent in this turn of the event loop, in one packet with the first frame when one follows in the same turn.
+  // The head is sent in this turn of the event loop, in one packet with the first frame when one
+  // follows in the same turn.
   const { socket } = response
   socket?.cork()
   response.flushHeaders()
@@ -131,13 +143,16 @@ function joinPieces(frames: Frames): Piece {
   return isPieces(frames) ? Buffer.concat(frames.map(piece => Buffer.from(piece as Uint8Array))) : frames
 }
 
-/** The frames of one response on their way to the client. Large ones go out in pieces, and what follows them waits. */
+/**
+ * The frames of one response on their way to the client. Large ones go out in pieces, and what
+ * follows them waits.
+ */
 class FrameOutput {
   readonly #response: ServerResponse
   readonly #stallTimeoutMs: number | undefined
   /** What has not been written yet, while a large frame goes out in pieces. */
   #waiting: Piece[] = []
-  /** Settled when nothing waits any more; undefined while nothing does. */
+  /** Settled when no data waits to be written any more; undefined while none does. */
   #writing: Promise<void> | undefined
   #isEnded = false
 
@@ -183,14 +198,17 @@ class FrameOutput {
     return whenDrained(this.#response, this.#stallTimeoutMs)
   }
 
-  /** A pipelined response has no connection yet: it waits for those before it, however long they take. */
+  /**
+   * A pipelined response has no connection yet: it waits for those before it, however long they
+   * take.
+   */
   #takesLong(frames: Frames): boolean {
     if (this.#writing !== undefined) return true
     return countLength(frames) > PIECE_BYTES && this.#response.socket !== null
   }
 
   async #writeWaiting(): Promise<void> {
-    // By index, as more is added meanwhile.
+    // By index, because pieces may be added during the loop.
     for (let index = 0; index < this.#waiting.length && !this.#response.destroyed; index++) {
       const piece = this.#waiting[index] as Piece
       const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
@@ -217,7 +235,10 @@ function writePieces(response: ServerResponse, pieces: readonly Piece[]): boolea
   return !response.writableNeedDrain
 }
 
-/** For a string the system call needs three bytes of memory per character, and most of a long one is waste. */
+/**
+ * For a string the system call reserves three bytes per character; most of them stay unused, which
+ * counts for a long one.
+ */
 function toBytesIfLong(piece: string | Uint8Array): string | Uint8Array {
   return typeof piece === 'string' && piece.length > LONG_CHARACTERS ? Buffer.from(piece) : piece
 }
@@ -232,10 +253,14 @@ async function cutWithPauses(response: ServerResponse, text: string): Promise<vo
   if (!response.destroyed) destroyWhenSent(response)
 }
 
-/** Closes the connection of a response after the bytes that were written so far, without the end of the response. */
+/**
+ * Closes the connection of a response after the bytes that were written so far, without the end of
+ * the response.
+ */
 function destroyWhenSent(response: ServerResponse): void {
   if (response.socket !== null) response.socket.destroySoon()
-  // A pipelined response gets its socket, and then writes to it, when the response before it is complete.
+  // A pipelined response gets its socket, and then writes to it, when the response before it is
+  // complete.
   else response.once('socket', (socket: Socket) => process.nextTick(() => socket.destroySoon()))
 }
 

@@ -28,6 +28,6 @@ export interface HttpRuntime {
 /** The queue of traffic records, for requests that wait instead of losing their record. */
 export interface RecordRoom {
   readonly isFull: boolean
-  /** Calls the listener once, when there is room again. Returns the function that takes it back. */
+  /** Calls the listener once, when there is room again. Returns a function that removes it. */
   whenRoom(listener: () => void): () => void
 }

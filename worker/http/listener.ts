@@ -18,13 +18,18 @@ import type { UnservedRequests } from './unserved-request.ts'
 export interface ListenOptions {
   host: string
   port: number
-  /** Every worker binds the port itself and the kernel spreads the connections; otherwise the cluster's primary does. */
+  /**
+   * Every worker binds the port itself and the kernel spreads the connections; otherwise the
+   * cluster's primary does.
+   */
   reusePort: boolean
   tls?: { key: string; cert: string }
 }
 
 export interface Listener {
-  /** Binds every address of the host. Rejects with the system's error (`EADDRINUSE`, `EACCES`, ...). */
+  /**
+   * Binds every address of the host. Rejects with the system's error (`EADDRINUSE`, `EACCES`, ...).
+   */
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
   /** Resolves when no connection is accepted any more. Connections that are open stay usable. */
   stopAccepting(): Promise<void>
@@ -42,7 +47,8 @@ const SERVER_OPTIONS: ServerOptions = {
   headersTimeout: 60_000,
   // The idle time of a body has a bound of its own; this one ends an upload that only trickles.
   requestTimeout: 300_000,
-  // Longer than common load balancers keep a connection (60 s): the balancer closes first and never sends into a closing one.
+  // Longer than common load balancers keep a connection (60 s): the balancer closes first and never
+  // sends into a closing one.
   keepAliveTimeout: 75_000
 }
 
@@ -51,20 +57,25 @@ const BACKLOG = 4096
 const IDLE_SWEEP_MS = 100
 const CLOSE_GRACE_MS = 1000
 
-/** Creates a listener that hands each request to `handle`, and those that cannot be handled to `unserved`. */
+/**
+ * Creates a listener that hands each request to `handle`, and those that cannot be handled to
+ * `unserved`.
+ */
 export function createListener(handle: RequestHandler, unserved: UnservedRequests): Listener {
   const servers: Server[] = []
   let stopped: Promise<void> | undefined
 
   const handleInTurn = createTurnBatch<ServerResponse>(outgoing => {
-    // A socket that closed within this turn emits no further `close`: a handler would wait for one without end.
+    // A socket that closed within this turn emits no further `close`: a handler would wait for one
+    // without end.
     if (outgoing.req.socket.writable) handle(outgoing.req, outgoing)
     else unserved.skip(outgoing)
   })
 
   const handlers: ConnectionHandlers = {
     serve(outgoing) {
-      // A client may close its sending side with a request without a body; its response must be written in this turn.
+      // A client may close its sending side with a request without a body; its response must be
+      // written in this turn.
       if (isBodyMethod(outgoing.req.method)) handleInTurn(outgoing)
       else handle(outgoing.req, outgoing)
     },
@@ -87,7 +98,8 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
       socket.destroySoon()
       return
     }
-    // A client that ends its connection within a request has left: its request is no malformed one.
+    // A client that closes its connection within a request has disconnected: its request counts as
+    // aborted, not as malformed.
     if (error.code === 'HPE_INVALID_EOF_STATE' && current !== undefined) {
       socket.destroy()
       return
@@ -128,8 +140,8 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
   }
 
   function stopAccepting(): Promise<void> {
-    // Closing a listening socket resets the connections that the kernel queues for it. Right after the event loop has polled, that
-    // queue was just emptied, so hardly any connection is reset.
+    // Closing a listening socket resets the connections that the kernel queues for it. Right after
+    // the event loop has polled, that queue was just emptied, so hardly any connection is reset.
     stopped ??= new Promise(resolve => {
       setImmediate(() => {
         // An HTTP server would close its idle connections too.
@@ -173,7 +185,8 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
 function bind(server: Server, options: { host: string; port: number; reusePort: boolean }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    // With `reusePort` each worker has a socket of its own; otherwise the cluster's primary distributes the connections.
+    // With `reusePort` each worker has a socket of its own; otherwise the cluster's primary
+    // distributes the connections.
     server.listen({ ...options, exclusive: options.reusePort, backlog: BACKLOG }, () => {
       server.removeListener('error', reject)
       resolve()

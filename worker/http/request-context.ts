@@ -1,5 +1,6 @@
-// The facts of one HTTP request: ids, family, credentials, body, the signal that aborts its upstream call, and the moments that are
-// reported to observers. One is created per request before any other step, so costly values are computed only when they are read.
+// The facts of one HTTP request: ids, family, credentials, body, the signal that aborts its
+// upstream call, and the moments that are reported to observers. One is created per request before
+// any other step, so costly values are computed only when they are read.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -59,14 +60,20 @@ export interface RequestEnvironment {
   readonly onClosed: (context: RequestContext) => void
 }
 
-/** The key under which a response keeps its request's context, for the listener, which has only the response. */
+/**
+ * The key under which a response keeps its request's context, for the listener, which has only the
+ * response.
+ */
 const CONTEXT = Symbol('request context')
 
 interface ContextualResponse extends ServerResponse {
   [CONTEXT]?: RequestContext
 }
 
-/** The context of the request that this response belongs to; undefined until the first stage created it. */
+/**
+ * The context of the request that this response belongs to; undefined until the first stage created
+ * it.
+ */
 export function findContext(outgoing: ServerResponse): RequestContext | undefined {
   return (outgoing as ContextualResponse)[CONTEXT]
 }
@@ -84,7 +91,10 @@ export class RequestContext extends ObservedRequest {
   readonly operation: Operation | undefined
   readonly family: Family
   readonly protocol: Protocol
-  /** The body as it came, decompressed. Empty from `planned` on: nothing reads it again, and a stream may run for minutes. */
+  /**
+   * The body as it came, decompressed. Empty from `planned` on: nothing reads it again, and a
+   * stream may run for minutes.
+   */
   body: Buffer = EMPTY_BODY
   /** On whose behalf the upstream is called. */
   authorization: UpstreamAuthorization = SERVER_AUTHORIZATION
@@ -96,13 +106,19 @@ export class RequestContext extends ObservedRequest {
   cancelBody: ((reason: GatewayError) => void) | undefined
   /** The response is a stream and its head has been sent. */
   isStreaming = false
-  /** The gateway itself closes the connection in the middle of the response, which ends a failed stream of some protocols. */
+  /**
+   * The gateway itself closes the connection in the middle of the response, which ends a failed
+   * stream of some protocols.
+   */
   isCut = false
-  /** The whole response was sent and only the rest of the request is read: a client that closes its connection now has its answer. */
+  /**
+   * The whole response was sent and only the rest of the request is read: a client that closes its
+   * connection now is complete.
+   */
   isSent = false
   /**
-   * Aborted with a `GatewayError` when the client disconnects, at the drain deadline, and when the time of a non-streaming request
-   * is up. Every upstream call of the request takes it.
+   * Aborted with a `GatewayError` when the client disconnects, at the drain deadline, and when the
+   * time of a non-streaming request is up. Every upstream call of the request takes it.
    */
   readonly signal: AbortSignal
   /** Index of an admitted request in the drain gate, which alone writes it. */
@@ -206,7 +222,7 @@ export class RequestContext extends ObservedRequest {
     return readRefusedModel(this.routedPath, this.body)
   }
 
-  /** Starts model work, and is no request for anything else. */
+  /** Whether the request starts model work. */
   get isModelRequest(): boolean {
     return this.traits?.isModelRequest === true
   }
@@ -220,7 +236,7 @@ export class RequestContext extends ObservedRequest {
     return this.signal.aborted
   }
 
-  /** Ends what the request has running; the first reason stays. */
+  /** Aborts the upstream call and the reading of the body; the first reason is kept. */
   abort(reason: GatewayError): void {
     if (this.signal.aborted) return
     this.#cancellation.abort(reason)
@@ -248,8 +264,8 @@ export class RequestContext extends ObservedRequest {
   }
 
   /**
-   * Headers of every response, whichever stage writes it: ids, cross-origin rules, the time until now, and while draining the end of the
-   * connection.
+   * Headers of every response, whichever stage writes it: ids, cross-origin rules, the time until
+   * now, and while draining the end of the connection.
    */
   responseHeaders(): string[] {
     const headers = ['x-request-id', this.requestId, ...this.corsHeaders]
@@ -263,8 +279,8 @@ export class RequestContext extends ObservedRequest {
   }
 
   /**
-   * The request failed: its response is this error, or its stream ended with it. An internal error is logged, and the reason of a refusal
-   * before any call.
+   * The request failed: its response is this error, or its stream ended with it. An internal error
+   * is logged, and the reason of a refusal before any call.
    */
   failed(error: GatewayError): void {
     this.#failure = error
@@ -277,7 +293,10 @@ export class RequestContext extends ObservedRequest {
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
   }
 
-  /** Closes the connection, because the response has begun and cannot be completed: `error` ends what the request has running. */
+  /**
+   * Closes the connection, because the response has begun and cannot be completed, and aborts the
+   * request with `error`.
+   */
   cut(error: GatewayError): void {
     this.abort(error)
     this.outgoing.destroy()

@@ -1,5 +1,6 @@
-// Writes whole responses directly to the connection. Fastify's own sending would cost a serializer lookup, a header object and hooks
-// per response, and every response must carry the same headers, whichever stage writes it.
+// Writes whole responses directly to the connection. Fastify's own sending would cost a serializer
+// lookup, a header object and hooks per response, and every response must carry the same headers,
+// whichever stage writes it.
 
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
@@ -8,7 +9,10 @@ import { PIECE_BYTES, writeInPieces } from './client-writes.ts'
 import type { RequestContext } from './request-context.ts'
 import { findConnection, limitUnread } from './served-connection.ts'
 
-/** How long a response that was sent before the end of its request waits for the client to stop sending. */
+/**
+ * How long a response that was sent before the end of its request waits for the client to stop
+ * sending.
+ */
 const LINGER_MS = 1000
 
 export interface WholeResponse {
@@ -21,7 +25,10 @@ export interface WholeResponse {
   isLast?: boolean
 }
 
-/** Sends a JSON response. `body` is the JSON text or its bytes; `headers` come besides those that every response has. */
+/**
+ * Sends a JSON response. `body` is the JSON text or its bytes; `headers` come besides those that
+ * every response has.
+ */
 export function sendJson(
   reply: FastifyReply,
   status: number,
@@ -33,12 +40,16 @@ export function sendJson(
   sendWhole(reply, { status, contentType: 'application/json', headers: flat, body })
 }
 
-/** Sends a whole response. Does nothing after a client disconnect or when a response was begun already. */
+/**
+ * Sends a whole response. Does nothing after a client disconnect or when a response was begun
+ * already.
+ */
 export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   const response = reply.raw
   const { context } = reply.request
   const isPossible = !response.headersSent && !response.destroyed
-  // Before the hijack: while the framework owns the reply, a head that cannot be written becomes an error response.
+  // Before the hijack: while the framework owns the reply, a head that cannot be written becomes an
+  // error response.
   if (isPossible) response.writeHead(whole.status, writeHeaders(context, whole))
   reply.hijack()
   if (!isPossible) return
@@ -49,11 +60,15 @@ export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   context.firstByte()
 }
 
-/** Up to here copying bytes into a text costs less than a system call that takes head and body apart. */
+/**
+ * Up to here copying bytes into a text costs less than a system call that takes head and body
+ * apart.
+ */
 const JOINED_BYTES_MAX = 64 * 1024
 
 function endWhole(response: ServerResponse, body?: string | Uint8Array): void {
-  // A pipelined response has no connection yet: it waits for those before it, however long they take.
+  // A pipelined response has no connection yet: it waits for those before it, however long they
+  // take.
   if (body instanceof Uint8Array && body.byteLength > PIECE_BYTES && response.socket !== null) {
     void writeInPieces(response, body).then(() => {
       if (!response.destroyed) endWhole(response)
@@ -75,7 +90,7 @@ function writeHeaders(context: RequestContext, whole: WholeResponse): string[] {
   if (whole.contentType !== undefined) headers.push('content-type', whole.contentType)
   headers.push('content-length', String(byteLength(whole.body)))
   if (whole.headers !== undefined) headers.push(...whole.headers)
-  // While draining the header is there already.
+  // While draining, the headers of every response hold it already.
   if (whole.isLast === true && !headers.includes('connection')) headers.push('connection', 'close')
   return headers
 }
@@ -85,13 +100,13 @@ function byteLength(body: string | Uint8Array): number {
 }
 
 /**
- * Closing a connection that still has unread bytes makes the kernel send a reset, and the client may never read the response (413
- * would look like a network failure). So the response is sent, the rest of the request is read and dropped for a moment, and only then
- * the connection is closed.
+ * Closing a connection that still has unread bytes makes the kernel send a reset, and the client
+ * may never read the response (413 would look like a network failure). So the response is sent, the
+ * rest of the request is read and dropped for a moment, and only then the connection is closed.
  */
 function endAfterRequest(context: RequestContext, response: ServerResponse, body: string | Uint8Array): void {
   const { incoming } = context
-  // What comes after a fault has no end that could be read.
+  // After a fault of the framing the end of the request cannot be found.
   const isBroken = findConnection(incoming.socket)?.fault !== undefined
   if (!isBroken && (incoming.complete || incoming.destroyed)) {
     endWhole(response, body)

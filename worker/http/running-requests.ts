@@ -14,7 +14,7 @@ export interface RunningRequestsOptions {
   readonly redactText: (text: string) => string
 }
 
-/** Lists the oldest requests that this worker has admitted and not answered yet. */
+/** Lists the oldest model requests of this worker whose response is not complete. */
 export function listRunningRequests({ drainGate, workerId, redactText }: RunningRequestsOptions): RunningRequests {
   const active = drainGate.listActive()
   const show = (text: string | undefined) =>

@@ -12,10 +12,16 @@ import { sendWhole } from './respond.ts'
 import { lacksVerb, readWildcard } from './route-traits.ts'
 import { isFramingClear } from './served-connection.ts'
 
-/** One stage in front of a handler. It responds, raises a `GatewayError`, or leaves the request to the next one. */
+/**
+ * One stage in front of a handler. It responds, raises a `GatewayError`, or leaves the request to
+ * the next one.
+ */
 export type Stage = (request: FastifyRequest, reply: FastifyReply) => void
 
-/** Refuses heads that HTTP forbids. Node's own responses to these would have no body and no request id. */
+/**
+ * Refuses heads that HTTP forbids. Node's own responses to these would have no body and no request
+ * id.
+ */
 export function refuseBrokenHeads(): Stage {
   return ({ raw }) => {
     const { host, expect } = raw.headers
@@ -32,7 +38,10 @@ export function refuseBrokenHeads(): Stage {
   }
 }
 
-/** Node keeps the first of several `Host` headers, where a proxy in front may have gone by another (RFC 9112, section 3.2). */
+/**
+ * Node keeps the first of several `Host` headers; a proxy in front may have routed by another (RFC
+ * 9112, section 3.2).
+ */
 function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -44,7 +53,10 @@ function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
 
 const HOST = 'host'
 
-/** 501 for a transfer coding besides `chunked`; 400 where `chunked` is there but not exactly once, or in a request of HTTP 1.0. */
+/**
+ * 501 for a transfer coding besides `chunked`; 400 where `chunked` is there but not exactly once,
+ * or in a request of HTTP 1.0.
+ */
 function unclearFraming(header: string): GatewayError {
   const codings = header.split(',').map(coding => coding.trim().toLowerCase())
   const isKnown = codings.every(coding => coding === 'chunked' || coding === '')
@@ -64,7 +76,10 @@ export function respondToPreflights(cors: CorsPolicy): Stage {
   }
 }
 
-/** Admits model requests, and refuses them while the worker drains, then also on paths that only look like one. */
+/**
+ * Admits model requests, and refuses them while the worker drains, then also on paths that only
+ * look like one.
+ */
 export function refuseWhileDraining({ drainGate, operations }: HttpRuntime): Stage {
   const isModelPath = createModelPathTest(operations)
   return ({ context }) => {
@@ -82,8 +97,8 @@ export function acceptLengths(runtime: HttpRuntime): Stage {
 }
 
 /**
- * 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. A model with a verb that does not exist is
- * a path of its own.
+ * 404 for a path that nothing serves, 405 with `allow` for a path that other methods serve. A model
+ * with a verb that does not exist is a path of its own.
  */
 export function refuseUnknownPaths(methods: MethodTable): Stage {
   return request => {
@@ -108,7 +123,8 @@ export function acceptCredentials(runtime: HttpRuntime): Stage {
     } catch (error) {
       // Nothing of a request without the admin key is read.
       if (context.traits.access === 'admin-key') throw error
-      // 413 goes before 401: where the head does not tell the body's size, the body is counted first. None of it is kept.
+      // 413 goes before 401: where the head does not tell the body's size, the body is counted
+      // first. None of it is kept.
       if (!isBodyMethod(request.method) || isSizeKnown(request.raw) || !GatewayError.is(error)) throw error
       context.refusal = error
     }

@@ -57,9 +57,9 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     })
   }
 
-  /** Mounts a route that answers with one JSON value. */
-  function mountJson(method: 'GET' | 'POST', path: string, answer: (request: FastifyRequest) => Promise<object>): void {
-    mount(method, path, async (request, reply) => sendAnswer(reply, await answer(request)))
+  /** Mounts a route that responds with one JSON value. */
+  function mountJson(method: 'GET' | 'POST', path: string, write: (request: FastifyRequest) => Promise<object>): void {
+    mount(method, path, async (request, reply) => sendDocument(reply, await write(request)))
   }
 
   /** A record that was made a moment ago may still wait in the writer. */
@@ -88,8 +88,8 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
         store.ask('estimate', { filter })
       ])
       result.rows = page.length
-      const answer = { data: page.map(showSummary), limit, cursor, next_cursor: findNextCursor(query, page) }
-      sendAnswer(reply, answer, { 'x-total-estimate': showEstimate(estimate) })
+      const list = { data: page.map(showSummary), limit, cursor, next_cursor: findNextCursor(query, page) }
+      sendDocument(reply, list, { 'x-total-estimate': showEstimate(estimate) })
     })
   }
 
@@ -104,7 +104,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
       }
       const page = await store.ask('list', { filter: {}, start: { kind: 'offset', offset: 0 }, limit })
       result.rows = page.length
-      sendAnswer(reply, { data: page.map(showSummary), limit })
+      sendDocument(reply, { data: page.map(showSummary), limit })
     })
   }
 
@@ -183,9 +183,9 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
   mountJson('POST', '/retention/purge', ({ context }) => {
     const query = readPurgeQuery(context.query, settings)
     return audit.run(context, { action: 'purge', target: query.isDryRun ? 'dry_run' : undefined }, async result => {
-      const answer = await purge(store, query, { nowMs: clock.nowMs(), signal: context.signal })
-      result.rows = answer.expired ?? answer.deleted
-      return answer
+      const purged = await purge(store, query, { nowMs: clock.nowMs(), signal: context.signal })
+      result.rows = purged.expired ?? purged.deleted
+      return purged
     })
   })
   mountJson('GET', '/:id', request => {
@@ -225,7 +225,10 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
   })
 }
 
-/** The cursor of the next page, in the form of the one that the client sent; null where this page is not full. */
+/**
+ * The cursor of the next page, in the form of the one that the client sent; null where this page is
+ * not full.
+ */
 function findNextCursor({ start, limit, cursor }: PageQuery, page: readonly TrafficSummary[]): string | null {
   const last = page.at(-1)
   if (last === undefined || page.length < limit) return null
@@ -238,11 +241,13 @@ function showEstimate({ records, isLowerBound }: Estimate): string {
   return isLowerBound ? `${records}+` : String(records)
 }
 
-function sendAnswer(reply: FastifyReply, answer: object, headers: Readonly<Record<string, string>> = {}): void {
-  sendJson(reply, 200, { 'cache-control': 'no-store', ...headers }, JSON.stringify(answer))
+function sendDocument(reply: FastifyReply, document: object, headers: Readonly<Record<string, string>> = {}): void {
+  sendJson(reply, 200, { 'cache-control': 'no-store', ...headers }, JSON.stringify(document))
 }
 
-/** Raises `invalid_log_id`; the router lets a parameter be empty, but that is no path of its own. */
+/**
+ * Raises `invalid_log_id`; the router lets a parameter be empty, but that is no path of its own.
+ */
 function readPathId({ params }: FastifyRequest): string {
   const { id = '' } = params as { id?: string }
   if (id === '') throw new GatewayError('unknown_url')

@@ -23,7 +23,7 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
   const { translator, settings, clock, writer } = runtime
   const audit = createAudit({ ...runtime, connection: writer, nowMs: clock.nowMs })
 
-  async function answer(request: FastifyRequest, reply: FastifyReply, task: DebugTask): Promise<void> {
+  async function runTask(request: FastifyRequest, reply: FastifyReply, task: DebugTask): Promise<void> {
     const { requestId, apiMode, query, body: bytes, signal } = request.context
     const context = {
       task,
@@ -44,7 +44,7 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
       method: 'POST',
       url: path,
       config: { traits: systemTraits(path, 'admin-key') },
-      handler: (request, reply) => answer(request, reply, readTask(request))
+      handler: (request, reply) => runTask(request, reply, readTask(request))
     })
   }
 
