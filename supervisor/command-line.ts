@@ -37,7 +37,7 @@ Options:
   --version           print the version and exit
   -h, --help          print this text and exit
 
-Every other setting is an environment variable or a line of the .env file; the README lists them all.
+Every other setting is an environment variable or a line of the .env file; ops/guides/settings.md lists all.
 `
 
 const flags = {

@@ -1,6 +1,6 @@
 // Compares the documentation with the code: the guide to errors with the error codes, the settings that guides name with the table.
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { settingNames } from '../../shared/settings/table.ts'
 import { errorDefinitions, GatewayError } from '../../worker/normalized/index.ts'
@@ -32,7 +32,8 @@ t.test('every setting that a guide names is a row of the settings table', async 
   const guides = globSync('ops/guides/*.md', { cwd: root })
   t.ok(guides.length > 0)
   for (const guide of guides) {
-    const text = readFileSync(join(root, guide), 'utf8')
+    // The generated tables name older spellings as well.
+    const text = readFileSync(join(root, guide), 'utf8').replace(/<!-- settings:start -->.*<!-- settings:end -->/s, '')
     const named = [...text.matchAll(/(?<![A-Z_])(?:GATEWAY|UPSTREAM)_[A-Z0-9_]*[A-Z0-9]/g)].map(([name]) => name)
     t.strictSame(
       named.filter(name => !isSetting(name)),
@@ -57,5 +58,48 @@ t.test('no document installs or runs a package of somebody else', async t => {
       [],
       file
     )
+  }
+})
+
+t.test('each relative link of a document leads to a file, and each anchor to a heading', async t => {
+  const documents = ['*.md', '.github/**/*.md', 'ops/**/*.md'].flatMap(pattern => globSync(pattern, { cwd: root }))
+  t.ok(documents.includes('.github/CONTRIBUTING.md'))
+  for (const document of documents) {
+    const text = readFileSync(join(root, document), 'utf8').replaceAll(/```.*?```|`[^`\n]*`/gs, '')
+    const broken = [...text.matchAll(/\]\(([^()\s]+)\)/g)]
+      .map(([, link = '']) => link)
+      .filter(link => !/^(?:https?|mailto):/.test(link) && !leadsSomewhere(document, link))
+    t.strictSame(broken, [], document)
+  }
+})
+
+function leadsSomewhere(document: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? join(root, document) : join(root, dirname(document), path)
+  if (!existsSync(target)) return false
+  if (anchor === undefined) return true
+  const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+  return headings.some(
+    heading =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-') === anchor
+  )
+}
+
+t.test('the README is short and narrow', async t => {
+  const lines = readFileSync(join(root, 'README.md'), 'utf8').trimEnd().split('\n')
+  t.ok(lines.length <= 150, `${lines.length} lines`)
+  t.strictSame(
+    lines.filter(line => line.length > 100),
+    []
+  )
+})
+
+t.test('the index of guides has every guide', async t => {
+  const index = readFileSync(join(root, 'ops/guides/README.md'), 'utf8')
+  for (const guide of globSync('*.md', { cwd: join(root, 'ops/guides') })) {
+    if (guide !== 'README.md') t.match(index, `](${guide})`)
   }
 })
