@@ -3,13 +3,16 @@
 
 import { releaseMemory } from './bytes.ts'
 
-/** Up to here pieces are kept as they are: joining so few bytes costs next to nothing, and most bodies are one piece. */
+/**
+ * Up to this size pieces are only listed: joining so few bytes is cheap, and most bodies are one
+ * piece.
+ */
 const LISTED_BYTES_MAX = 256 * 1024
 
-/** Each growth copies what has arrived, so there are few of them. */
+/** Each growth copies all received bytes, so growths are few. */
 const GROWTH = 4
 const LARGE_BYTES_MIN = 1024 * 1024
-/** The system gives memory when it is written, so what a large body does not fill costs nothing. */
+/** The system allocates memory on the first write, so the unused rest of a buffer costs nothing. */
 const LARGE_GROWTH = 16
 
 /** Pieces of this size have memory of their own, which is given back once they are copied. */
@@ -28,7 +31,10 @@ export class ByteCollector {
   #length = 0
   /** Holds everything once the pieces are more than a list should have. */
   #memory: Buffer | undefined
-  /** The piece that was copied last: what has read it from the connection may still hold it until the next one comes. */
+  /**
+   * The piece that was copied last: the reader of the connection may hold it until the next piece
+   * arrives.
+   */
   #copied: Buffer | undefined
 
   constructor(size: CollectedSize) {
@@ -39,7 +45,7 @@ export class ByteCollector {
     return this.#length
   }
 
-  /** The piece is the collector's from now on: its memory is given back when it was copied. */
+  /** The collector takes ownership of the piece and frees its memory once it is copied. */
   add(piece: Buffer): void {
     if (this.#memory === undefined && this.#length + piece.length <= LISTED_BYTES_MAX) this.#pieces.push(piece)
     else this.#copy(piece)
@@ -53,7 +59,9 @@ export class ByteCollector {
     return first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces, this.#length)
   }
 
-  /** Gives the memory back. What `take` returned must not be used afterwards; collecting may begin again. */
+  /**
+   * Frees the memory. The result of `take` must not be used afterwards; collecting may begin again.
+   */
   release(): void {
     if (this.#memory !== undefined) releaseMemory(this.#memory)
     this.#memory = undefined
@@ -84,7 +92,10 @@ export class ByteCollector {
     this.#memory = memory
   }
 
-  /** A message that announces much and sends little gets little: what was announced counts from the first megabyte on. */
+  /**
+   * The announced length counts only after the first megabyte, so that a message which announces
+   * much and sends little allocates little.
+   */
   #planMemory(needed: number): number {
     const { bytesMax, announcedBytes } = this.#size
     if (needed <= LARGE_BYTES_MIN)

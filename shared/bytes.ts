@@ -34,8 +34,9 @@ export function hasOwnMemory({ buffer, byteLength }: Uint8Array): boolean {
 }
 
 /**
- * Gives the memory of these bytes back now, and all of the `ArrayBuffer` that they are in: nobody may use any of it afterwards. The engine
- * would collect its whole heap to get it back, and memory that is used again at once is still in the caches.
+ * Frees the whole `ArrayBuffer` of these bytes now; it must not be used afterwards. Otherwise the
+ * engine would have to collect its whole heap to free it, and memory that is reused at once is
+ * still in the caches.
  */
 export function releaseMemory({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)

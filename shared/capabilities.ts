@@ -1,5 +1,5 @@
-// The vocabulary of effective capabilities: what a client may want of a route, and who decides
-// about it (bridge.md 5.6).
+// The vocabulary of effective capabilities: what a client may use of a route, and which layers
+// decide about it (bridge.md 5.6).
 
 /** Every capability, in published order. */
 export const capabilityNames = [

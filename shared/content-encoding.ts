@@ -33,9 +33,10 @@ export function readContentEncoding(header: string | undefined): ContentEncoding
 }
 
 /**
- * Creates the stream that decompresses a body; `firstBytes` is the start of the body and is still to be written to the stream.
- * The caller bounds the output. The window is bounded here, because a few bytes can ask for one of 128 MB or more: RFC 8878 wants
- * 8 MB of every zstd decoder, and brotli without large windows stays below 16 MB.
+ * Creates the stream that decompresses a body; `firstBytes` is the start of the body and is still
+ * to be written to the stream. The caller bounds the output. The window is bounded here, because a
+ * few bytes can request one of 128 MB or more: RFC 8878 requires 8 MB of every zstd decoder, and
+ * brotli without large windows stays below 16 MB.
  */
 export function createDecompressor(encoding: CompressedEncoding, firstBytes: Uint8Array): Transform {
   switch (encoding) {

@@ -1,8 +1,8 @@
-// A wait that ends. Every wait has a deadline, and a timer that is not needed any more must not keep a process alive.
+// A wait with a deadline, whose timer does not keep a process alive.
 
 /**
- * Resolves with what `work` resolves with, or with `expired` after so many milliseconds; rejects like `work`. The work itself goes on, and
- * what becomes of it after the deadline is ignored.
+ * Resolves or rejects like `work`, or resolves with `expired` at the deadline. The work is not
+ * cancelled; its result after the deadline is ignored.
  */
 export function withDeadline<Result>(work: Promise<Result>, ms: number): Promise<Result | undefined>
 export function withDeadline<Result, Expired>(

@@ -1,5 +1,6 @@
-// The paths of the GET routes that any setting mounts. A path that the operator chooses must be another one: a start checks it before any
-// process is forked; the workers, which own the routes, check it again.
+// The paths of the GET routes that settings can mount. A path that the operator chooses must differ
+// from them: the start checks it before any fork, and the workers, which own the routes, check it
+// again.
 
 const MODEL_PATHS = ['/v1beta/models', '/v1beta/tunedModels', '/models', '/tunedModels', '/model/info']
 const ADMIN_PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', '/health', '/running'].map(

@@ -46,18 +46,21 @@ export function writeJsonBody(body: object): Buffer {
   return Buffer.from(writeJsonText(body))
 }
 
-/** The JSON of a body. A text that is no valid Unicode is repaired in the way of `fetch`: half a pair becomes U+FFFD. */
+/**
+ * The JSON of a body. Invalid Unicode is repaired as `fetch` does: an unpaired surrogate becomes
+ * U+FFFD.
+ */
 export function writeJsonText(body: object): string {
   const json = JSON.stringify(body)
   return json.includes('\\ud') ? json.replace(LONE_SURROGATES, '$1\ufffd') : json
 }
 
-/** Of a character in UTF-16, which has at most three bytes in UTF-8. */
+/** UTF-8 bytes per UTF-16 unit, at most. */
 const UTF8_BYTES_MAX = 3
 
 /**
- * The bytes that `JSON.stringify` would give, written item by item for the lists among the members: the text of a body of 40 MB is never
- * in memory as a whole, and a body of numbers is written in half of the time.
+ * The bytes of `JSON.stringify`. Lists among the members are written item by item: the text of a
+ * body of 40 MB is never in memory as a whole, and a body of numbers takes half of the time.
  * @param bytesExpected about how long the body will be. More costs nothing: the system gives memory only when it is written.
  */
 export function writeLongJson(body: object, bytesExpected: number): Buffer {
@@ -92,7 +95,8 @@ class GrowingBytes {
   }
 
   writeText(text: string): void {
-    // Counting the exact length takes a look at each character, so it is counted only near the end of the memory.
+    // The exact length requires a scan of all characters, so it is computed only near the end of
+    // the buffer.
     if (this.#bytes.length - this.#length < text.length * UTF8_BYTES_MAX) this.#makeRoom(Buffer.byteLength(text))
     this.#length += this.#bytes.write(text, this.#length, 'utf8')
   }

@@ -31,7 +31,7 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
   let waitingBytes = 0
   let isWriting = false
   let isClosed = false
-  /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
+  /** One timer serves all gathered lines: it may fire early for later lines, never late. */
   let isGathering = false
   let drainListeners: Array<() => void> = []
 
@@ -54,7 +54,9 @@ export function createLineWriter(stream: Writable, options: LineWriterOptions): 
     writeNext()
   }
 
-  /** Writes what is due: whole pieces at once, lines of less than one when they were gathered long enough. */
+  /**
+   * Writes whole pieces at once, and an incomplete piece once its lines were gathered long enough.
+   */
   function proceed(): void {
     if (options.gatherMs === 0 || waitingBytes >= options.pieceBytes || drainListeners.length > 0) {
       writeNext()

@@ -53,10 +53,13 @@ export function openLogFile(path: string, options: FileWriterOptions): LogFile {
 /** Writes lines to an open file; never throws. `descriptor` is asked at each write, because a log file may be opened again. */
 export function createFileWriter(descriptor: () => number, options: FileWriterOptions): FileWriter {
   const { gatherBytes, gatherMs, onLost } = options
-  /** The gathered lines as UTF-8. As strings they would be joined and encoded at each write, into memory that is new each time. */
+  /**
+   * The gathered lines as UTF-8. Strings would be joined and encoded into a new buffer at each
+   * write.
+   */
   const room = Buffer.allocUnsafe(gatherBytes * 2)
   let gatheredBytes = 0
-  /** One timer runs for all lines that are gathered: it may end early for the later ones, never late. */
+  /** One timer serves all gathered lines: it may fire early for later lines, never late. */
   let isGathering = false
   /** The last line that this process wrote is incomplete. */
   let hasPartialLine = false

@@ -18,9 +18,10 @@ import { createWarningLimiter } from './warning-limiter.ts'
 export type Logger = PinoLogger
 
 /**
- * Writes one line of the level INFO from the JSON text of its members, such as `"event":"x","status":200`, which is neither checked nor
- * redacted and must have passed `escapeJsonLine` where it is not the gateway's own. For lines of every request: they cost a tenth of what
- * the general way costs.
+ * Writes one line of the level INFO from the JSON text of its members, such as
+ * `"event":"x","status":200`, which is neither checked nor redacted and must have passed
+ * `escapeJsonLine` where it is not the gateway's own. For lines that every request writes: this
+ * costs a tenth of a general log call.
  */
 export type WritePlainLine = (members: string, message: string) => void
 
@@ -141,7 +142,10 @@ function createPlainLines(
   }
 }
 
-/** Writes times as RFC 3339. Under load every millisecond has lines, so what all times of a second share is kept. */
+/**
+ * Writes times as RFC 3339. Under load every millisecond has lines, so the text up to the second is
+ * cached.
+ */
 function createTimeWriter(): (epochMs: number) => string {
   let lastSecond = -1
   let start = ''
@@ -176,7 +180,7 @@ function openDestinations(
   let toldOutput: Output | undefined
   let isTellingLost = false
 
-  /** Writes what is gathered, where that shows at once which lines are lost. */
+  /** Writes the gathered lines of an output that reports lost lines synchronously. */
   function settle(): void {
     file.flush()
     stdout.settle()
@@ -251,8 +255,9 @@ interface LossReports {
 }
 
 /**
- * Counts the lines that each output loses. At most once a second each output is told what was lost since it was told last, so that its counts
- * add up to all; one that takes no line is told later, without a further line on the other.
+ * Counts the lines that each output loses. At most once a second a line on that output reports the
+ * losses since its previous report, so that its reports add up to all losses. An output that
+ * accepts no line gets its report later, independently of the other output.
  */
 function createLossCounter({ settle, tell }: LossReports) {
   const untold = { file: { file: 0, stdout: 0 }, stdout: { file: 0, stdout: 0 } }

@@ -20,8 +20,8 @@ export interface SlotLimits {
 }
 
 /**
- * What the host runs few of at the same time; a further one is refused at once (operations.md 2.3,
- * 9.3 and 9.5).
+ * Operations of which the host runs few at a time; a further one is refused at once
+ * (operations.md 2.3, 9.3 and 9.5).
  */
 const HOST_LIMITS = { 'log-stream': 5, 'traffic-tail': 16, replay: 1 } as const
 export type HostSlot = keyof typeof HOST_LIMITS
@@ -160,7 +160,7 @@ export function limitOf({ perModel, perAlias, otherwise }: SlotLimits, key: stri
   return Math.min(ofModel, ofAlias)
 }
 
-/** What one ticket has: a place in the queue, or a slot once `leaveQueue` is undefined. */
+/** The state of one ticket: in the queue, or with a slot once `leaveQueue` is undefined. */
 interface Claim {
   readonly key: string
   readonly semaphore: Semaphore

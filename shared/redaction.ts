@@ -57,7 +57,9 @@ export interface RedactorOptions {
   readonly extraKeys?: readonly string[]
   /** Texts that are masked in any position: the configured keys and passwords. */
   readonly knownSecrets?: readonly string[]
-  /** Mask nothing but the gateway's own secrets, which are the known ones and pass-through tokens: the operator has switched redaction off. */
+  /**
+   * Mask only the known secrets and pass-through tokens: the operator has switched redaction off.
+   */
   readonly onlyOwnSecrets?: boolean
   /** Leave the bytes of files in data URLs as they are. */
   readonly keepsFiles?: boolean

@@ -17,12 +17,13 @@ export interface Semaphore {
   /** Takes a slot and returns true, or returns false when none is free. */
   tryAcquire(): boolean
   /**
-   * Joins the queue after `tryAcquire` returned false; `weight` is 1 unless given. `settle` is called later and once: with true when the waiter has got a slot, with
-   * false when its wait was too long or the queue was closed. Returns the function that leaves the queue without a call of `settle`, or
-   * undefined when the queue is full.
+   * Joins the queue after `tryAcquire` returned false; `weight` is 1 unless given. `settle` is
+   * called later and once: with true when the waiter got a slot, with false when its wait exceeded
+   * the limit or the queue was closed. Returns the function that leaves the queue without a call of
+   * `settle`, or undefined when the queue is full.
    */
   wait(settle: (isGranted: boolean) => void, weight?: number): (() => void) | undefined
-  /** Gives one slot back; the next waiter, if there is one, has it before this returns. */
+  /** Releases one slot; the next waiter has it before this returns. */
   release(): void
   /** Refuses all waiters. */
   refuseWaiters(): void
@@ -43,8 +44,8 @@ export function createSemaphore({ slotsMax, ...queue }: SemaphoreOptions): Semap
 }
 
 /**
- * Creates semaphores that have their slots in common and a queue each. A slot that is given back goes to the first waiter of the first
- * lane that has one, in the order of their names here.
+ * Creates lanes: semaphores with common slots and a queue each. A released slot goes to the first
+ * waiter of the first lane that has a waiter, in the order of the names here.
  */
 export function createLanes<Name extends string>(
   slotsMax: number,

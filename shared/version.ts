@@ -23,7 +23,10 @@ export function readCommit(): string | undefined {
   return typeof gitHead === 'string' ? gitHead : readCheckedOutCommit(join(findPackage(here), '.git'))
 }
 
-/** Reads the files of the repository, because git may not be installed. A linked work tree, whose `.git` is a file, has no answer. */
+/**
+ * Reads the files of the repository, because git may not be installed. A linked work tree, whose
+ * `.git` is a file, is not supported.
+ */
 function readCheckedOutCommit(repository: string): string | undefined {
   const head = readText(join(repository, 'HEAD'))
   const branch = /^ref: (\S+)/.exec(head)?.[1]

@@ -327,7 +327,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fleet.broadcast({ kind: 'cancel' })
         break
       case 'close-workers':
-        // A terminal and a service manager signal every process, and one that is still loading dies of it.
+        // A terminal and a service manager signal every process, and a process that is still
+        // loading exits on the signal.
         writer?.giveUpStart()
         fleet.close()
         break

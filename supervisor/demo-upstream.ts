@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import type { ProfileSet } from '../shared/profile.ts'
 
-/** It listens within a fraction of a second; a machine that takes longer than this has another problem. */
+/** The upstream normally listens within a fraction of a second. */
 const START_TIMEOUT_MS = 20_000
 const CLOSE_TIMEOUT_MS = 3_000
 const HTTP_PORT = 80
@@ -22,7 +22,7 @@ const listeningLine = z.object({
 export const DEMO_CREDENTIALS = Buffer.from('demo:demo').toString('base64')
 
 export interface DemoUpstream {
-  /** What points the gateway at it. */
+  /** The variables that point the gateway at the embedded upstream. */
   readonly variables: Readonly<Record<string, string>>
   readonly controlUrl: string | undefined
   /** Calls the listener when it ends without having been closed. */
@@ -45,7 +45,7 @@ export async function startDemoUpstream(port: number, signal: AbortSignal): Prom
   // The entry has the ending of this file: sources run as TypeScript, the packed artifact as JavaScript.
   const entry = join(import.meta.dirname, `../ops/emulator/main${extname(import.meta.filename)}`)
   const child = spawn(process.execPath, [...process.execArgv, entry, '--port', String(port)], {
-    // It ends when this pipe does, however this process ends.
+    // The child exits when this pipe closes, however this process exits.
     stdio: ['pipe', 'pipe', 'inherit'],
     // In a process group of its own, so that the terminal's Ctrl-C lets running requests finish first.
     detached: true,

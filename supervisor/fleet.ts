@@ -83,7 +83,7 @@ export interface Fleet {
   activeRequests(): number
   /** How many processes are in each state, and how many were started in place of another one. */
   counts(): FleetCounts
-  /** From here on no worker is respawned. */
+  /** No worker is respawned from now on. */
   drain(): void
   close(): void
   kill(): void
@@ -254,7 +254,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       if (member !== undefined) post(member, message)
     },
     broadcast(message) {
-      // Also to a worker that is still loading: a message that it misses after its configuration is not sent again.
+      // Workers that are still loading get it as well, because the message is not repeated after
+      // their configuration.
       for (const member of running()) post(member, message)
     },
     nextReadyOwner() {

@@ -1,5 +1,5 @@
 // The lifecycle of the gateway process as a pure state machine: (state, event) gives (state,
-// effects). It is the table of the specification.md 3.1, with the drain sequence of the
+// effects). It is the table of specification.md 3.1, with the drain sequence of the
 // bridge.md 9.3.
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 

@@ -16,7 +16,7 @@ export interface HealthPolicy {
 export const DEFAULT_HEALTH_POLICY: HealthPolicy = Object.freeze({ pingIntervalMs: 5_000, unansweredPingsMax: 6 })
 
 export type KeeperEvent =
-  /** A process is about to be forked; what was known of an earlier one no longer holds. */
+  /** A process is about to be forked; state about an earlier process is invalid. */
   | { readonly kind: 'forking' }
   | { readonly kind: 'message'; readonly value: unknown }
   /** The process is killed next. */
@@ -58,7 +58,10 @@ export interface ProcessKeeper {
   reportPong(): void
   /** From here on an exit is final. */
   stopRestarting(): void
-  /** Ends the start-up deadline and the pings: the process is closing and has a bound of its owner's. */
+  /**
+   * Ends the start-up deadline and the pings: the process is closing, and its owner bounds the
+   * close.
+   */
   stopWatching(): void
   kill(): void
 }

@@ -1,6 +1,6 @@
-// Tells systemd how the gateway is: that it is ready, that it stops, what it does, and that it is
-// alive (operations.md 14). The messages are datagrams of a local socket, which Node cannot send,
-// so the program of systemd sends them.
+// Reports the state of the gateway to systemd: ready, stopping, status and watchdog pings
+// (operations.md 14). The messages are datagrams of a local socket, which Node cannot send, so the
+// program of systemd sends them.
 
 import { execFile } from 'node:child_process'
 import type { Logger } from '../shared/logging.ts'
@@ -10,12 +10,15 @@ export interface ServiceManagerOptions {
   /** Where systemd listens, and the time after which a silent service is dead. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly pid: number
-  /** Whether the gateway does its work: without it no sign of life is sent. */
+  /** Whether the gateway works; a watchdog ping is sent only then. */
   readonly isAlive: () => boolean
 }
 
 export interface ServiceManager {
-  /** `/ready` is 200 for the first time. From now on signs of life are sent, if systemd wants them. */
+  /**
+   * `/ready` is 200 for the first time. From now on watchdog pings are sent, if systemd requests
+   * them.
+   */
   ready(): void
   stopping(): void
   /** Shown by `systemctl status`. */
@@ -34,7 +37,7 @@ export function createServiceManager(options: ServiceManagerOptions): ServiceMan
   const { NOTIFY_SOCKET, PATH } = environment
   if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return undefined
   const env = { NOTIFY_SOCKET, PATH }
-  /** What is to be sent when the last message is out; a newer value replaces an older one. */
+  /** The message to send after the current one; a newer message replaces an older one. */
   const waiting = new Map<string, string>()
   let isSending = false
   let isClosed = false

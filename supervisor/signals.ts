@@ -14,8 +14,9 @@ type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 const stopSignals: readonly StopSignal[] = hasTerminal ? ['SIGTERM', 'SIGINT', 'SIGHUP'] : ['SIGTERM', 'SIGINT']
 
 /**
- * Whether a child process has died of a signal that asks a process to stop. One that is still loading has no handler for it, and a
- * terminal or a service manager signals every process: the exit of a child may be seen before this process gets its own signal.
+ * Whether a child process was terminated by a stop signal. A process that is still loading has no
+ * handler for it, and a terminal or a service manager signals every process: a child may exit
+ * before this process receives its own signal.
  */
 export function isStopSignal(signal: string | null): boolean {
   return signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
@@ -31,9 +32,12 @@ const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['S
 const REPETITION_MS = 500
 
 export interface OperatorSignals {
-  /** Calls the listener for each stop signal; for those that arrived before, at once. */
+  /** Calls the listener for each stop signal, at once for signals that arrived earlier. */
   onStop(listener: () => void): void
-  /** Calls the listener for each signal that asks for the log file to be opened again. Returns the function that takes it back. */
+  /**
+   * Calls the listener for each signal that requests a reopened log file. Returns the function that
+   * removes the listener.
+   */
   onReopen(listener: () => void): () => void
 }
 

@@ -10,17 +10,20 @@ import { createProcessKeeper, type HealthPolicy, type KeeperEvent } from './proc
 import { createRestartBudget, type RestartPolicy } from './restart-policy.ts'
 import { isStopSignal } from './signals.ts'
 
-/** After too many exits in a row: what makes it exit may be mended meanwhile, such as a full disk. */
+/**
+ * The pause after too many exits in a row: the operator may have removed the cause, such as a full
+ * disk.
+ */
 const GIVE_UP_PAUSE_MS = 60_000
 const EXITED_EARLY = 'the writer of the traffic log exited before it was ready'
 
 export type WriterEvent =
-  /** It listens, for the first time. */
+  /** The first writer process listens. */
   | { readonly kind: 'writer-started' }
   | { readonly kind: 'writer-start-failed'; readonly reason: WriterFailure; readonly detail: string }
-  /** This process of it has exited. */
+  /** A writer process has exited. */
   | { readonly kind: 'writer-exited'; readonly owner: number }
-  /** It has exited after it was told to close. */
+  /** The writer has exited after `close`. */
   | { readonly kind: 'writer-closed' }
 
 export type WriterFailure = FromWriterFields['writer-failed']['reason'] | 'not_ready_in_time'
@@ -52,9 +55,12 @@ export interface WriterKeeper {
   /** Asks for what changed in the metrics. */
   collectMetrics(requestId: number): void
   reopenLog(): void
-  /** The gateway stops: a writer that has not started by now need not start, so its exit is no failure. Another one runs on. */
+  /**
+   * The gateway stops: a failed first start of the writer is no failure from now on. A running
+   * writer continues.
+   */
   giveUpStart(): void
-  /** Tells the writer to store everything and to exit; `writer-closed` follows. */
+  /** Requests that the writer stores everything and exits; `writer-closed` follows. */
   close(): void
   kill(): void
 }
@@ -127,7 +133,8 @@ export function createWriterKeeper(dependencies: WriterKeeperDependencies, optio
           fail('internal', EXITED_EARLY)
           break
         }
-        // Requests are served without it; what they report waits in the workers, and is dropped and counted when their queues are full.
+        // Requests are served without a writer: their records wait in the workers and are dropped
+        // and counted when those queues are full.
         log.fatal(
           { event: 'writer_given_up', retry_ms: GIVE_UP_PAUSE_MS },
           'The writer of the traffic log exits too fast'

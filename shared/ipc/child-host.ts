@@ -48,5 +48,6 @@ export function createProcessHost(): ChildHost | undefined {
 }
 
 function doNothing(): void {
-  // For signals that are the supervisor's, and for messages whose end nobody waits for.
+  // A no-op: for signals that only the supervisor handles, and for messages without a completion
+  // callback.
 }

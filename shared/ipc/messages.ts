@@ -68,9 +68,9 @@ const supervisorChecks = {
     /** Where the writer of traffic records listens; null where there is none. */
     writerSocket: z.string().nullable()
   }),
-  /** Every worker of the host listens: readiness waits for it no more. */
+  /** Every worker of the host listens, which readiness requires. */
   'host-started': hasNoFields,
-  /** Readiness false, new model requests refused. Acknowledged by `drain-acknowledged`. */
+  /** Report not ready and refuse new model requests. Acknowledged by `drain-acknowledged`. */
   drain: hasNoFields,
   /** Stop accepting connections. Acknowledged by `listener-closed`. */
   'close-listener': hasNoFields,
@@ -124,7 +124,7 @@ const workerChecks = {
   /** Ends a lease whose discovery failed. */
   'catalog-failed': hasFields({ requestId: count, failure: catalogFailure }),
   'slot-acquire': hasSlotKey,
-  /** The caller ended its wait; a grant that is already on its way is given back. */
+  /** The caller ended its wait; a grant that is already sent is released. */
   'slot-cancel': hasRequestId,
   'slot-release': hasRequestId,
   /** What changed in the worker's metrics; only while metrics are on. */

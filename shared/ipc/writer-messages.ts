@@ -36,7 +36,9 @@ const toWriterChecks = {
 const fromWriterChecks = {
   'writer-online': hasFields({ pid: count }),
   'writer-ready': hasNoFields,
-  /** A sink cannot be used until the operator has mended something; the process exits after it. */
+  /**
+   * A sink is unusable until the operator changes something; the process exits after this message.
+   */
   'writer-failed': hasFields({
     reason: z.enum(['configuration', 'internal']),
     detail: z.string().max(FAILURE_DETAIL_MAX)

@@ -14,9 +14,9 @@ export interface BucketExemplar {
 }
 
 /**
- * Each process numbers its samples in the order in which it creates them; such a number is a cell. Counters and histograms travel as what
- * was added since the last delta, so that the sum over all deltas, also of processes that have exited, is the total. Gauges travel as
- * their value.
+ * Each process numbers its samples in the order in which it creates them; such a number is a cell.
+ * Counters and histograms are sent as increments since the last delta, so that the sum of all
+ * deltas, also of processes that have exited, is the total. Gauges are sent as their value.
  */
 export interface MetricsDelta {
   /** The cells that the process created since its last delta, in ascending order. */

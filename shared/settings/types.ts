@@ -81,7 +81,7 @@ export const url: SettingType<string> = settingType('url', value => {
   const trimmed = value.trim()
   const url = URL.parse(trimmed)
   if (url === null || !/^https?:$/.test(url.protocol)) return new Expected('an http or https URL')
-  // Whoever connects decodes them.
+  // The code that connects decodes them.
   const hasStrayPercent = /%(?![0-9a-f]{2})/i.test(url.username + url.password)
   return hasStrayPercent
     ? new Expected('an http or https URL in whose user and password a % is written as %25')

@@ -1,5 +1,6 @@
-// The lines between a worker and the writer: records with their acknowledgements, and questions with their answers. Both ends come from
-// one build, so lines are checked only as far as a broken connection or a foreign program could harm.
+// The lines between a worker and the writer: records with their acknowledgements, and queries with
+// their results. Both ends come from one build, so lines are checked only against broken
+// connections and foreign programs.
 import type { RecordBatch } from './batch.ts'
 import type {
   Estimate,

@@ -29,8 +29,9 @@ export interface TrafficFilter {
 }
 
 /**
- * Searches for a text and estimates look at so many records: the newest ones that the filter selects by what has an index, so by all but
- * `q`, `method` and `min_latency_ms`. So neither can keep a database busy for long.
+ * How many records a text search or an estimate reads: the newest ones that the indexed members of
+ * the filter select (all members but `q`, `method` and `min_latency_ms`). This bounds the work of a
+ * database.
  */
 export const WINDOW_RECORDS = 10_000
 

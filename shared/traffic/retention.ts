@@ -19,7 +19,7 @@ export interface RetentionCutoffs {
   readonly failedBefore: string
 }
 
-/** The time before which something is older than so many days. */
+/** The time at which something is exactly the given number of days old. */
 export function cutoffOf(nowMs: number, days: number): string {
   return writeRecordTime(nowMs - days * DAY_MS)
 }

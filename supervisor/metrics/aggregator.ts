@@ -221,7 +221,7 @@ class SeriesTotals {
     values[0] = (values[0] ?? 0) + 1
   }
 
-  /** Returns whether the label set is gone. */
+  /** Returns whether the label set was removed. */
   leave(cell: Cell): boolean {
     const { sample } = cell
     if (!sample.parts.delete(cell) || sample.parts.size > 0) return false

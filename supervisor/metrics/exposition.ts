@@ -13,7 +13,7 @@ import type { BucketExemplar } from '../../shared/metrics/delta.ts'
 import type { MetricsFormat } from '../../shared/metrics/format.ts'
 import type { MetricsAggregator, Sample } from './aggregator.ts'
 
-/** Lines that are written before other work of the event loop has its turn: 0.3 ms, 2 ms the first time. */
+/** Lines that are written per event-loop turn: 0.3 ms, 2 ms the first time. */
 const SLICE_LINES = 500
 
 export interface Exposition {
@@ -57,7 +57,7 @@ export function createExposition(
         } while (!source.isAtEnd)
       }
       if (format === 'openmetrics') parts.push(Buffer.from('# EOF\n'))
-      // The whole text is copied here, and again where it is sent on: each in a turn of its own.
+      // The whole text is copied here and again by the sender, each in a separate event-loop turn.
       await nextTurn()
       const whole = Buffer.concat(parts)
       await nextTurn()

@@ -55,7 +55,8 @@ export function createScraper({ readyOwners, send, onCollected, write }: Scraper
   async function collect(): Promise<void> {
     const timeoutMs = COLLECT_TIMEOUT_MS
     const asked: Array<ReturnType<Asker<Collect, Collected, typeof collectPairs>['ask']>> = []
-    // In turn, because what all of them report together would block this process several times as long as what one of them does.
+    // One after another: the reports of all workers together would block this process several times
+    // as long as one report.
     for (const owner of readyOwners()) {
       const reply = findAsker(owner).ask({ kind: 'metrics-collect' }, { timeoutMs })
       asked.push(reply)

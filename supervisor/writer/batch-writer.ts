@@ -1,4 +1,5 @@
-// Writes one batch into a sink: notices when that takes long, and finds the records that the sink refuses, so that the others are stored.
+// Writes one batch into a sink: reports slow writes, and isolates the records that the sink
+// refuses, so that the others are stored.
 import type { Logger } from '../../shared/logging.ts'
 import type { Entry } from './entries.ts'
 import { RecordsRefusedError, type Sink } from './sink.ts'

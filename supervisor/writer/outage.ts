@@ -64,7 +64,7 @@ export class Outage {
     this.forget()
   }
 
-  /** Ends the outage without a line in the log: nothing is left that could be attempted. */
+  /** Ends the outage without a log line, because no record waits for an attempt. */
   forget(): void {
     this.#failures = 0
     this.#reportedAtMs = Number.NEGATIVE_INFINITY

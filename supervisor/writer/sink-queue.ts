@@ -1,6 +1,6 @@
-// The way of records into one sink: a bounded buffer, batches by count, bytes and time, attempts
-// with back-off, and the spill while the sink is not available (operations.md 8.3). Each sink has
-// its own, so a failing sink never delays another.
+// Queues the records of one sink: a bounded buffer, batches by count, bytes and time, attempts with
+// back-off, and the spill while the sink is not available (operations.md 8.3). Each sink has its
+// own queue, so a failing sink never delays another.
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
 import { BatchWriter } from './batch-writer.ts'
@@ -15,14 +15,17 @@ export interface SinkQueueOptions extends BufferBounds, OutageOptions {
   readonly batchesAtOnce: number
   /** How long a record waits for others. */
   readonly flushIntervalMs: number
-  /** Drop records that find the queue full, or spill them. Otherwise the workers' windows bound it, and requests wait. */
+  /**
+   * Drop or spill records when the queue is full. Otherwise the workers' send windows bound the
+   * queue, and requests wait.
+   */
   readonly dropsWhenFull: boolean
   /**
-   * Without a spill: whether workers may drop records that wait for a sink in an outage. They would fill the workers' queues, from which
-   * other sinks are fed.
+   * Without a spill: whether workers may drop records that wait for a sink in an outage. Otherwise
+   * these records fill the workers' queues, which feed the other sinks too.
    */
   readonly releasesInOutage: boolean
-  /** A write that takes longer counts as an outage for the records behind it. */
+  /** A write that takes longer counts as an outage for the records queued after it. */
   readonly slowWriteMs: number
   /** Where records go while the sink is not available or the queue is full; without it they wait in the queue. */
   readonly spill: Spill | undefined
@@ -121,7 +124,8 @@ export class SinkQueue {
   }
 
   /**
-   * Stores everything now. Resolves when nothing is left in memory, or when an attempt has failed. The caller has the deadline.
+   * Stores everything now. Resolves when memory is empty or an attempt has failed. The caller sets
+   * the deadline.
    */
   flush(): Promise<void> {
     if (this.depth === 0) return Promise.resolve()
@@ -145,7 +149,8 @@ export class SinkQueue {
     this.#isClosed = true
     clearTimeout(this.#timer)
     const { spill } = this.#options
-    // Whether the sink has the batch of a write that has not ended is not known; records that are sent twice are stored once.
+    // A write that has not ended may have stored its batch; records that are sent twice are stored
+    // once.
     const left = unsettledOf([...this.#batch, ...this.#waiting.takeAll()])
     if (left.length > 0) {
       if (spill === undefined) this.#drop('closed', left)
@@ -260,8 +265,9 @@ export class SinkQueue {
   }
 
   /**
-   * Spills what a write has that may never end: workers forget batches in their order, so this one would hold back all that come after it. If
-   * the write succeeds, the copy is stored once more, which changes nothing.
+   * Spills the batch of a write that may never end: batches are acknowledged in order, so an
+   * unacknowledged one holds back all later ones. If the write succeeds after all, storing the copy
+   * again changes nothing.
    */
   async #copyToSpill(spill: Spill, batch: readonly Entry[]): Promise<void> {
     if (batch.length === 0) return
@@ -287,7 +293,7 @@ export class SinkQueue {
 
   #noteStored(entries: readonly Entry[], durationMs: number): void {
     this.#outage.noteSuccess()
-    // The queue was closed meanwhile where some are settled.
+    // Some entries are already settled when the queue was closed during the write.
     const written = unsettledOf(entries)
     if (written.length === 0) return
     this.#counts.written += written.length

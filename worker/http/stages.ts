@@ -1,4 +1,4 @@
-// The stages before a handler. Their order in the application is that of the operations.md 1; the
+// The stages before a handler. Their order in the application is that of operations.md 1; the
 // first stage that sends a response ends the request.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../normalized/index.ts'

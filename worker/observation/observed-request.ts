@@ -174,7 +174,7 @@ export abstract class ObservedRequest implements RequestView {
   }
 
   /**
-   * A call to the provider finally failed, with this error type of the operations.md 7.3.
+   * A call to the provider finally failed, with this error type of operations.md 7.3.
    * `providerKind` is that of a call that belongs to no planned request.
    */
   upstreamFailed(errorType: string, providerKind?: string): void {

@@ -170,7 +170,7 @@ export interface ClosedFacts {
   /** False when the connection was closed before the last byte of the response: the client disconnected. */
   readonly isComplete: boolean
   /**
-   * For an upstream failure one of the words of the operations.md 7.3; `stream_cancelled` or
+   * For an upstream failure one of the words of operations.md 7.3; `stream_cancelled` or
    * `request_cancelled` (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
    */
   readonly errorType: string | undefined

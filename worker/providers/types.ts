@@ -50,7 +50,7 @@ export interface CallContext {
   /** Called once for each exchange of this request with a provider, when it has ended; not for tokens. Must not throw. */
   onUpstreamCall?: (report: UpstreamCallReport) => void
   /**
-   * Called once for a call that finally failed, with the word of the operations.md 7.3:
+   * Called once for a call that finally failed, with the word of operations.md 7.3:
    * `http_<status>` or a word of `UpstreamCallReport`. Must not throw.
    */
   onUpstreamFailure?: (errorType: string) => void

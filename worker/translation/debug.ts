@@ -21,7 +21,7 @@ export async function translateDebug(
   return { body: JSON.stringify(await answerDebug({ body, bytes: byteLength }, context, environment)) }
 }
 
-/** The text is that of the operations.md 10. */
+/** The text is that of operations.md 10. */
 function readDebugBody(bytes: Uint8Array): JsonObject {
   try {
     return readJsonObject(bytes)

@@ -1,4 +1,4 @@
-// The columns of a stored record, in the order of the operations.md 8.4, and how a record fills
+// The columns of a stored record, in the order of operations.md 8.4, and how a record fills
 // them. Both relational stores use them.
 import type { AuditEntry } from '../../../shared/traffic/messages.ts'
 import type { PayloadField } from '../../../shared/traffic/query.ts'

@@ -51,7 +51,7 @@ export type ItemOutcome =
   | { readonly kind: 'busy'; readonly detail: string }
   /** This document can never be stored. */
   | { readonly kind: 'refused'; readonly detail: string }
-  /** The server stores no document until something is mended on it: no rights, no space, no index. */
+  /** The server stores no document until the operator intervenes: no rights, no space, no index. */
   | { readonly kind: 'unavailable'; readonly detail: string }
 
 /**

@@ -4,7 +4,7 @@ import { ContentText, createAttributeFilter } from '../../../../worker/observati
 import * as fc from '../../../support/properties.ts'
 import { CANARY, EVERYTHING, NOTHING, SECRET } from './support.ts'
 
-/** The keys of the operations.md 11.3. */
+/** The keys of operations.md 11.3. */
 const CONTENT_KEYS = (
   'content input input.value input.messages llm.input_messages llm.output_messages llm.tool_calls llm.tools messages output ' +
   'output.value output.messages prompt error.message error_message llm.request.extensions request.body request_body response.body ' +
