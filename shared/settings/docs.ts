@@ -33,7 +33,6 @@ function renderRow(name: SettingName): string {
   const notes = [row.meaning]
   if (row.aliases.length > 0) notes.push(`Also read from ${row.aliases.map(alias => `\`${alias}\``).join(', ')}.`)
   if (row.isSecret) notes.push(`Secret; \`${name}_FILE\` may name a file that holds it.`)
-  if (row.isPending) notes.push('*Not acted on in this build.*')
   const defaultText =
     row.defaultText === undefined
       ? 'unset'

@@ -63,7 +63,6 @@ export function resolveVariables(
       continue
     }
     variables[name] = found
-    if (settingsTable[name].isPending) warnings.push(`${name} is set, but this build does not act on it yet.`)
   }
   return { variables, issues, warnings }
 }

@@ -24,8 +24,6 @@ export interface SettingRow<T> {
   readonly aliases: readonly string[]
   /** A secret is held as `Secret`, may come from a file named by `<NAME>_FILE`, and is never printed. */
   readonly isSecret: boolean
-  /** The setting is parsed and validated, but nothing in this build uses it yet. */
-  readonly isPending: boolean
 }
 
 /** A row that has a default, and therefore always a value. */
@@ -36,7 +34,6 @@ export interface DefaultedRow<T> extends SettingRow<T> {
 interface RowOptions {
   aliases?: readonly string[]
   secret?: true
-  pending?: true
 }
 
 /** The builders of one section's rows. */
@@ -46,12 +43,11 @@ export type SectionRows = ReturnType<typeof section>
  * The row builders for one section: `withDefault` and `computed` give a setting that always has a value, `optional` one that may be
  * undefined.
  */
-export function section(name: SettingsSection, shared: RowOptions = {}) {
+export function section(name: SettingsSection) {
   const common = (options: RowOptions) => ({
     section: name,
     aliases: options.aliases ?? [],
-    isSecret: options.secret ?? false,
-    isPending: options.pending ?? shared.pending ?? false
+    isSecret: options.secret ?? false
   })
   /** The default depends on the machine; `text` describes it. */
   function computed<T>(

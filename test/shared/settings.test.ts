@@ -289,13 +289,6 @@ t.test('only unknown GATEWAY_ and UPSTREAM_ names give a warning, with the neare
   t.notMatch(warnings.join(), /hunter2/)
 })
 
-t.test('a pending setting gives a warning when it is set', async t => {
-  const pending = settingNames.find(name => settingsTable[name].isPending)
-  if (pending === undefined) return
-  const text = settingsTable[pending].type.words === 'boolean' ? 'true' : '1'
-  t.match(resolveEnvironment({ [pending]: text }).warnings, [new RegExp(`^${pending} `)])
-})
-
 t.test('authentication is required when it is switched on or the mode is PROD', async t => {
   t.equal(isAuthRequired(parseSettings({})), false)
   t.equal(isAuthRequired(parseSettings({ GATEWAY_ENABLE_API_KEY_AUTH: 'true' })), true)
