@@ -1,10 +1,8 @@
 // How failures of every kind of provider show in every client protocol (bridge.md 8.7), with the
 // detailed ids in the log.
 
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { HttpResponse } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
@@ -29,29 +27,18 @@ async function listen(t: Test, respond: () => void): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** The log lines about failed calls as text, by request. */
-const causes = new Map<unknown, string>()
-let readBytes = 0
-
-/** Reads what was logged since the last time. */
-function readCauses(): void {
-  const log = readFileSync(join(gateway.folder, 'gateway.log'))
-  const end = log.lastIndexOf(10) + 1
-  const lines = log.toString('utf8', readBytes, end).split('\n')
-  readBytes = end
-  for (const line of lines.filter(text => text.includes('upstream_call_failed'))) {
-    causes.set(JSON.parse(line).request_id, line)
+/** Checks the log lines about the failed calls of these responses. It is written with a delay, so it is read once. */
+async function checkCauses(t: Test, failed: ReadonlyArray<{ response: HttpResponse; prompt: string; id: string }>) {
+  const find = () => {
+    const lines = readLog(gateway).filter(line => line.event === 'upstream_call_failed')
+    return new Map(lines.map(line => [line.request_id, line]))
   }
-}
-
-/** The log line about the failed call of a response. */
-async function readCause({ headers }: HttpResponse): Promise<string> {
-  const id = headers.get('x-request-id')
-  await waitUntil(() => {
-    readCauses()
-    return causes.has(id)
-  }, 'the log has the failed call')
-  return causes.get(id) ?? ''
+  const idOf = ({ headers }: HttpResponse) => headers.get('x-request-id')
+  await waitUntil(() => find().has(idOf(failed.at(-1)?.response as HttpResponse)), 'the log has the last failed call')
+  const causes = find()
+  for (const { response, prompt, id } of failed) {
+    t.match(JSON.stringify(causes.get(idOf(response))), new RegExp(id), prompt)
+  }
 }
 
 for (const provider of providers) {
@@ -117,16 +104,19 @@ for (const provider of providers) {
     }
 
     t.test(`bridge 86: a response that breaks the wire's rules is 502, with the id in the log: ${who}`, async t => {
+      const failed = []
       for (const [prompt, id] of [...failures.responses, ...(isTranslated ? failures.translatedResponses : [])]) {
         const response = await put(prompt)
         t.equal(response.status, 502, `${prompt}: ${response.text}`)
         t.equal(family.readFailure(response).code, 'provider_protocol_error', prompt)
         t.notMatch(response.text, new RegExp(id), 'the detailed id is in the log only')
-        t.match(await readCause(response), new RegExp(id), prompt)
+        failed.push({ response, prompt, id })
       }
+      await checkCauses(t, failed)
     })
 
     t.test(`bridge 92: a stream that breaks after its first delta ends with one error: ${who}`, async t => {
+      const failed = []
       for (const [prompt, id] of [...failures.streams, ...(isTranslated ? failures.translatedStreams : [])]) {
         const response = await put(`${prompt}[[chunks:one |two |three]]`, true)
         t.equal(response.status, 200, `${prompt}: ${response.text}`)
@@ -135,8 +125,9 @@ for (const provider of providers) {
         t.equal(readEnd(family.name, response.text), 'error', `${prompt}: one end`)
         t.notMatch(response.text, /"response\.completed"|message_stop|"finishReason":"STOP"/, `${prompt}: no success`)
         if (family.name === 'completions') t.notMatch(response.text, /"finish_reason":"stop"/, prompt)
-        t.match(await readCause(response), new RegExp(id), prompt)
+        failed.push({ response, prompt, id })
       }
+      await checkCauses(t, failed)
     })
 
     t.test(`bridge 91: a refusal before the stream is an HTTP error: ${who}`, async t => {
