@@ -2,13 +2,13 @@
 
 import t from 'tap'
 import { post } from '../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/in-process-gateway.ts'
 import { testGoogleGenai } from './official-sdks/google-genai.ts'
 import { nativePlace } from './official-sdks/place.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '5' }
+  env: { ...emulatorVariables(emulator), UPSTREAM_TIMEOUT: '5' }
 })
 
 const model = 'GigaChat-2-Max'

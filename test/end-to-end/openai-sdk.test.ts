@@ -3,13 +3,13 @@
 import OpenAI from 'openai'
 import t from 'tap'
 import { lastUpstreamChat } from '../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/in-process-gateway.ts'
 import { testOpenAi } from './official-sdks/openai.ts'
 import { nativePlace } from './official-sdks/place.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '5' }
+  env: { ...emulatorVariables(emulator), UPSTREAM_TIMEOUT: '5' }
 })
 
 for (const version of ['v1', 'v2'] as const) testOpenAi(nativePlace(gateway, emulator, version))

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { lastUpstreamChat } from '../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/in-process-gateway.ts'
 import { type Call, families, type Loose, type Turn } from './tool-loops/families.ts'
 
 // The upstream refuses state ids that it did not issue.

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { runClean } from '../support/processes.ts'
+import { runClean } from '../support/run-clean.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
 const root = join(import.meta.dirname, '..', '..')

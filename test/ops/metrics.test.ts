@@ -8,8 +8,8 @@ import { findNames, quantile, rate, select, TARGET_LABELS } from '../../ops/metr
 import { renderFiles } from '../../ops/metrics/main.ts'
 import { alertRules, recordingRules } from '../../ops/metrics/rules.ts'
 import { LABEL_NAMES, metricDefinitions, metricNames } from '../../shared/metrics/definitions.ts'
-import { runClean } from '../support/processes.ts'
 import { findProgram, whyWithout } from '../support/programs.ts'
+import { runClean } from '../support/run-clean.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const ops = join(root, 'ops')

@@ -1,7 +1,6 @@
 // Looks at the process family of a started gateway (Linux).
 
 import { readFileSync } from 'node:fs'
-import { execa } from 'execa'
 
 /** The ids of the direct children of a process: the workers of a supervisor, in the order they were started. */
 export function readChildPids(pid: number): number[] {
@@ -19,12 +18,4 @@ export async function waitUntil(
     if (Date.now() > deadline) throw new Error(`The deadline passed before ${what}.`)
     await new Promise(resolve => setTimeout(resolve, 20))
   }
-}
-
-/**
- * Runs a tool to its end and resolves with any exit code. The hooks that the test runner puts into child processes are removed,
- * because some tools fail with them.
- */
-export function runClean(command: readonly string[], options: { cwd: string }) {
-  return execa('env', ['-u', 'NODE_OPTIONS', ...command], { cwd: options.cwd, reject: false })
 }

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Emulator } from '../../ops/emulator/server.ts'
 import { FEATURE_NAMES } from '../../shared/profile.ts'
-import { type GatewayOptions, type ServingGateway, type StartedGateway, startGateway } from './gateway.ts'
-import { startGateway as startInProcess } from './in-process-gateway.ts'
+import { type GatewayOptions, type ServingGateway, startGateway } from './in-process-gateway.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 export interface AliasOptions {
@@ -108,23 +107,18 @@ export function writeProfileFile(t: Test, profiles: readonly object[], schemaVer
   return path
 }
 
-interface WithProfileFile {
+export interface WithProfileFile {
   profileFile: string
 }
 
-type ProfileOptions = GatewayOptions & { profiles: readonly object[] }
+export type ProfileOptions = GatewayOptions & { profiles: readonly object[] }
 
 /** Starts a gateway with these profiles in the process of the test. The variables hold the credentials that they name. */
 export function startProfileGateway(t: Test, options: ProfileOptions): Promise<ServingGateway & WithProfileFile> {
-  return startWith(t, options, startInProcess)
+  return startWithProfiles(t, options, startGateway)
 }
 
-/** As `startProfileGateway`, with the processes of its own that a test looks at. */
-export function startProfileProcesses(t: Test, options: ProfileOptions): Promise<StartedGateway & WithProfileFile> {
-  return startWith(t, options, startGateway)
-}
-
-async function startWith<Gateway>(
+export async function startWithProfiles<Gateway>(
   t: Test,
   { profiles, args = [], ...rest }: ProfileOptions,
   start: (t: Test, options: GatewayOptions) => Promise<Gateway>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { findFreePort } from '../../support/free-port.ts'
-import { startGateway } from '../../support/gateway.ts'
+import { startGateway } from '../../support/in-process-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { ask, families, send } from './families.ts'
 

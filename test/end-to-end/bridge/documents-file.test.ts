@@ -7,13 +7,8 @@ import t from 'tap'
 import { get } from '../../support/client.ts'
 import { startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
-import {
-  chatBaseUrl,
-  startProfileProcesses,
-  writeChatProfile,
-  writeNativeProfile,
-  writeProfileFile
-} from '../../support/profile-gateway.ts'
+import { chatBaseUrl, writeChatProfile, writeNativeProfile, writeProfileFile } from '../../support/profile-gateway.ts'
+import { startProfileProcesses } from '../../support/profile-processes.ts'
 import { askIn, families, readError } from '../system/support.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')

@@ -4,7 +4,7 @@
 import { LLMock } from '@copilotkit/aimock'
 import t, { type Test } from 'tap'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { refuseOtherHosts } from '../../support/loopback.ts'
 import { startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import type { Adapter } from '../sdk-generations/adapter.ts'

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { post, readUntilCut } from '../../support/client.ts'
-import { type ServingGateway, startEmulator } from '../../support/gateway.ts'
+import { type ServingGateway, startEmulator } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import {
   anthropicBaseUrl,

@@ -1,3 +1,5 @@
+// Alone: it waits for half a minute, in which other files can run.
+
 // Streams and connections over time: pauses, silence, disconnects, limits.
 
 import t from 'tap'

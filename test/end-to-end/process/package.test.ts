@@ -7,7 +7,7 @@ import t from 'tap'
 import { linkDependencies, packArtifact, unpackArtifact } from '../../../ops/sidecar/artifact.ts'
 import { findNodeProblem } from '../../../supervisor/node-version.ts'
 import { post } from '../../support/client.ts'
-import { runClean } from '../../support/processes.ts'
+import { runClean } from '../../support/run-clean.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 
 const root = join(import.meta.dirname, '../../..')

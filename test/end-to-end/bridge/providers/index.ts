@@ -4,15 +4,10 @@
 import type { Test } from 'tap'
 import type { Emulator, RecordedRequest } from '../../../../ops/emulator/server.ts'
 import { BASE_FEATURES } from '../../../../shared/profile.ts'
+import { type GatewayOptions, type ServingGateway, startEmulator } from '../../../support/in-process-gateway.ts'
 import {
-  type GatewayOptions,
-  type ServingGateway,
-  type StartedGateway,
-  startEmulator
-} from '../../../support/gateway.ts'
-import {
+  type ProfileOptions,
   startProfileGateway,
-  startProfileProcesses,
   writeChatProfile,
   writeNativeProfile
 } from '../../../support/profile-gateway.ts'
@@ -87,15 +82,7 @@ function writeProfiles(provider: Provider, emulator: Emulator): object[] {
 
 /** Starts an emulator, and a gateway with all profiles in the process of the test. */
 export function startBridge(t: Test, options: BridgeOptions = {}): Promise<Bridge> {
-  return startWith(t, options, startProfileGateway)
-}
-
-/** As `startBridge`, with a gateway of processes. */
-export function startBridgeProcesses(
-  t: Test,
-  options: BridgeOptions = {}
-): Promise<Bridge<StartedGateway & { profileFile: string }>> {
-  return startWith(t, options, startProfileProcesses)
+  return startBridgeWith(t, options, startProfileGateway)
 }
 
 /** The variables with the credentials of the profiles. */
@@ -104,10 +91,11 @@ export const credentialVariables = {
   ...Object.fromEntries(providers.map(provider => [nameVariable(provider), provider.key]))
 }
 
-async function startWith<Gateway>(
+/** As `startBridge`, with another way to start the gateway. */
+export async function startBridgeWith<Gateway>(
   t: Test,
   { env, isDynamic = false, profiles }: BridgeOptions,
-  start: (t: Test, options: GatewayOptions & { profiles: readonly object[] }) => Promise<Gateway>
+  start: (t: Test, options: ProfileOptions) => Promise<Gateway>
 ): Promise<Bridge<Gateway>> {
   const keys = providers.flatMap(provider => [
     [nameProvider(provider, 'keyed'), provider.key],
