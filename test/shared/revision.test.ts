@@ -149,7 +149,7 @@ t.test('canonical JSON sorts keys by code point and omits nulls only without kee
 
 t.test('canonical JSON is the same text for any key order, and its parsed value equals the original', async t => {
   fc.assert(
-    fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), dictionary => {
+    fc.property(fc.dictionary(fc.string({ unit: fc.anyCharacter }), fc.jsonValue()), dictionary => {
       const value = JSON.parse(JSON.stringify(dictionary)) as Record<string, JsonValue>
       const reversed = Object.fromEntries(Object.entries(value).reverse())
       const text = canonicalJson(value, { keepNulls: true })
@@ -161,7 +161,7 @@ t.test('canonical JSON is the same text for any key order, and its parsed value 
 
 t.test('the code point order is total', async t => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (left, right) => {
+    fc.property(fc.string({ unit: fc.anyCharacter }), fc.string({ unit: fc.anyCharacter }), (left, right) => {
       t.equal(Math.sign(compareCodePoints(left, right)), -Math.sign(compareCodePoints(right, left)) + 0)
       t.equal(compareCodePoints(left, right) === 0, left === right)
     })

@@ -2,7 +2,15 @@
 // and with `FULL_RUNS=1`. Import it as `import * as fc from '…/support/properties.ts'`; a rule of `.biome.json` forbids the package itself.
 
 import process from 'node:process'
-import { assert as assertFully, type IAsyncProperty, type IProperty, type Parameters } from 'fast-check'
+import {
+  type Arbitrary,
+  assert as assertFully,
+  type IAsyncProperty,
+  type IProperty,
+  integer,
+  oneof,
+  type Parameters
+} from 'fast-check'
 
 export * from 'fast-check'
 
@@ -18,6 +26,17 @@ export const areRunsFull = process.env.FULL_RUNS === '1'
 export function reduceRuns(runs = DEFAULT_RUNS, isFull = areRunsFull): number {
   return isFull ? runs : Math.min(runs, Math.max(RUNS_MIN, Math.ceil(runs / DIVISOR)))
 }
+
+/**
+ * Any character, as the unit of a text. fast-check's own unit `binary` means the same, and takes a second of processor time in every process to
+ * list them all.
+ */
+export const anyCharacter: Arbitrary<string> = oneof(
+  integer({ min: 0, max: 0x7f }),
+  integer({ min: 0x80, max: 0xd7ff }),
+  integer({ min: 0xe000, max: 0xffff }),
+  integer({ min: 0x10000, max: 0x10ffff })
+).map(point => String.fromCodePoint(point))
 
 /** One in so many places, and no divisor of the lengths that texts like to have. */
 const CUT_STEP = 11

@@ -51,7 +51,7 @@ t.test('anything else is refused', async t => {
     t.throws(() => readCursor(text), { code: 'invalid_cursor', status: 400, message: 'Invalid cursor' }, text)
   }
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), text => {
+    fc.property(fc.string({ unit: fc.anyCharacter }), text => {
       try {
         const start = readCursor(text)
         return start.kind === 'offset' ? /^\d*$/.test(text) : /^[\w-]+$/.test(text)

@@ -63,6 +63,8 @@ function attempt<Result>(work: () => Result): Result | GatewayError {
 
 const { bases } = readRequestBases()
 const chats = bases.filter(({ path }) => /(?:chat\/completions|responses|messages|enerateContent)$/.test(path))
+/** Long bodies have more of the same members, and most of their time. */
+const SHORT = 2000
 const ROUTES = [
   ['GigaChat-2-Max', 'v1'],
   ['GigaChat-2-Max', 'v2'],
@@ -72,8 +74,7 @@ const ROUTES = [
 t.test('every field of a body has one verdict, and the verdicts hold', async t => {
   /** The same body under another path is the same on each of these routes. */
   const explained = new Set<string>()
-  // One in four of them finds a fault that is not of one body alone.
-  for (const base of chats.filter((_, index) => areRunsFull || index % 4 === 0)) {
+  for (const base of chats.filter(({ body }) => areRunsFull || JSON.stringify(body).length < SHORT)) {
     if (!isJsonObject(base.body)) continue
     const family = base.family as keyof typeof formats
     const key = family + JSON.stringify(base.body)

@@ -24,7 +24,7 @@ t.test('text that merely mentions a placeholder stays', async t => {
 
 t.test('any text around a placeholder survives', async t => {
   fc.assert(
-    fc.property(fc.array(fc.string({ unit: 'binary' })), fc.string({ unit: 'binary' }), (texts, id) => {
+    fc.property(fc.array(fc.string({ unit: fc.anyCharacter })), fc.string({ unit: fc.anyCharacter }), (texts, id) => {
       const body = Buffer.from(JSON.stringify([...texts, 'gateway-attachment/r/0', ...texts]))
       const replaced = substitutePlaceholders(body, new Map([['gateway-attachment/r/0', id]]))
       t.same(JSON.parse(Buffer.from(replaced).toString()), JSON.parse(JSON.stringify([...texts, id, ...texts])))
