@@ -103,3 +103,15 @@ t.test('the index of guides has every guide', async t => {
     if (guide !== 'README.md') t.match(index, `](${guide})`)
   }
 })
+
+t.test('the changelog has a section for the version of the package, newest first', async t => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const sections = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').matchAll(
+    /^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$/gm
+  )
+  const [unreleased, newest, ...older] = [...sections]
+  t.strictSame([unreleased?.[1], unreleased?.[2]], ['Unreleased', undefined])
+  t.equal(newest?.[1], version)
+  const dates = [newest, ...older].map(section => section?.[2])
+  t.strictSame(dates, dates.toSorted().toReversed())
+})
