@@ -168,7 +168,7 @@ function openDestinations(
     gatherBytes: isWorker ? WORKER_BUFFER_BYTES : 0,
     gatherMs: isWorker ? WORKER_FLUSH_INTERVAL_MS : 0,
     onLost(lines) {
-      if (toldOutput === output) isTellingLost = true
+      if (onlyOutput === output) isTellingLost = true
       else losses.count(output, lines)
     }
   })
@@ -177,7 +177,7 @@ function openDestinations(
   const isText = settings.logFormat === 'text'
   const isColored = isText && output.isTTY === true
   /** The only output that the current line goes to. */
-  let toldOutput: Output | undefined
+  let onlyOutput: Output | undefined
   let isTellingLost = false
 
   /** Writes the gathered lines of an output that reports lost lines synchronously. */
@@ -188,10 +188,10 @@ function openDestinations(
 
   function tell(output: Output, lostBy: Output, lostLines: number): boolean {
     isTellingLost = false
-    toldOutput = output
+    onlyOutput = output
     reportLost(lostBy, lostLines)
     settle()
-    toldOutput = undefined
+    onlyOutput = undefined
     return !isTellingLost
   }
 
@@ -201,8 +201,8 @@ function openDestinations(
     write: (line: string): void => destinations.writeEscaped(isText ? line : escapeJsonLine(line)),
     writeEscaped(line: string): void {
       const fileLine = isText ? writeTextLine(line, { isColored: false }) : line
-      if (toldOutput !== 'stdout') file.write(fileLine)
-      if (toldOutput === 'file' || (isQuiet && destinations.lastLevel < WARN_LEVEL)) return
+      if (onlyOutput !== 'stdout') file.write(fileLine)
+      if (onlyOutput === 'file' || (isQuiet && destinations.lastLevel < WARN_LEVEL)) return
       stdout.write(isColored ? writeTextLine(line, { isColored }) : fileLine)
     },
     reopen: file.reopen,

@@ -116,7 +116,7 @@ function unknownNameWarnings(given: Map<string, string>): string[] {
   return unknown.sort().map(describeUnknownName)
 }
 
-/** The warning for a variable that looks like a setting and is none. */
+/** The warning for a variable that looks like a setting but is unknown. */
 export function describeUnknownName(name: string): string {
   return `Unknown setting ${name} is ignored; the nearest known name is ${closestMatch(name, knownNames)}.`
 }

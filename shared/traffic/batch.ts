@@ -167,7 +167,10 @@ export function restoreRecords(batch: RecordBatch): TrafficRecord[] {
   })
 }
 
-/** Returns what gives the shared members of a record as one object, the same one for all records that share them all. */
+/**
+ * Returns a function that gives the shared members of a record as one object, which is the same for
+ * all records with equal shared members.
+ */
 function createSharedReader({ places, shared }: RecordBatch): (index: number) => Partial<TrafficRecord> {
   const known = new Map<string, Partial<TrafficRecord>>()
   return index => {

@@ -119,9 +119,12 @@ export type WorkerLine =
       readonly name: QuestionName
       readonly question: Question
     }
-  /** The worker closes and waits for its acknowledgements: everything is stored now, without waiting for further records. */
+  /**
+   * The worker closes and waits for its acknowledgements: store everything now, without waiting for
+   * further records.
+   */
   | { readonly kind: 'flush' }
-  /** From now on this worker gets the summary of every new record. */
+  /** Send this worker the summary of every new record from now on. */
   | { readonly kind: 'follow' }
   | { readonly kind: 'unfollow' }
 

@@ -35,8 +35,9 @@ export class BatchWriter {
   }
 
   /**
-   * Resolves when each entry is stored or refused. Where the sink does not name the refused records, the batch is halved until they stand
-   * alone. Rejects with the error of a sink that is not available; entries of a half that was stored before it are reported as stored.
+   * Resolves when each entry is stored or refused. Where the sink does not name the refused
+   * records, the batch is halved until each refused record is isolated. Rejects with the error of
+   * an unavailable sink; entries of halves that were stored earlier are reported as stored.
    */
   async write(batch: readonly Entry[]): Promise<void> {
     const { nowMs, onStored, onSlow } = this.#dependencies

@@ -1,4 +1,4 @@
-// Records on their way into one sink, and when their worker may drop them.
+// Records that are queued for one sink, and when their worker may drop them.
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 
 /** Records that arrived together; their worker may drop them when all are settled. */
@@ -16,7 +16,10 @@ export interface Entry {
   isSettled: boolean
 }
 
-/** Entries of records that arrived together and have so many bytes; `settled` resolves when each of them is settled, or released. */
+/**
+ * Entries of records that arrived together, with their size in bytes; `settled` resolves when all
+ * of them are settled or released.
+ */
 export function createEntries(
   records: readonly TrafficRecord[],
   { bytes, atMs }: { bytes: number; atMs: number }

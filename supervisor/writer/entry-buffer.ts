@@ -1,4 +1,4 @@
-// The records that wait in memory for one sink: bounded by count and bytes, and given out in batches that are bounded likewise.
+// The records that wait in memory for one sink. Buffer and batches are bounded by count and bytes.
 import type { Entry } from './entries.ts'
 
 export interface BufferBounds {
@@ -31,7 +31,7 @@ export class EntryBuffer {
     return this.#entries.length >= batchRecordsMax || this.#bytes >= batchBytesMax
   }
 
-  /** How many of these entries, which arrived together, have room beside those that a sink has now. */
+  /** How many of these entries fit beside the entries that a sink is writing now. */
   countRoom(entries: readonly Entry[], inFlight: number): number {
     const { recordsMax, bytesMax } = this.#bounds
     const byBytes = Math.floor((bytesMax - this.#bytes) / Math.max(1, entries[0]?.bytes ?? 0))

@@ -20,7 +20,10 @@ const QUEUE_BYTES_MAX = 128 * 1024 * 1024
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Of one file of lines: an editor still opens it. */
 const JSONL_BYTES_MAX = 256 * 1024 * 1024
-/** While one waits for the server the other one is prepared, and the server works on two processors. */
+/**
+ * Two batches at a time: one is prepared while the other waits for the server, which can use two
+ * processors.
+ */
 const POSTGRES_BATCHES_AT_ONCE = 2
 /** Connections to Postgres for everything but writes, of which each batch has its own. */
 const POSTGRES_ASK_CONNECTIONS = 2
@@ -33,7 +36,7 @@ export interface OpenSinks {
   readonly mirrors: ReadonlyArray<ReopeningSink<RedactableSink>>
   /** The file of a store that is SQLite. */
   readonly sqliteFile: string | undefined
-  /** Closes the queues, which close their sinks, and what no queue owns. */
+  /** Closes the queues with their sinks, and the resources that no queue owns. */
   close(): Promise<void>
 }
 
@@ -67,8 +70,9 @@ interface Context {
 }
 
 /**
- * Opens local sinks now, so that a file that cannot be used stops the start; those on other machines may be down. Rejects with
- * `SinkOpenError`, and with `SchemaMissingError` or `NewerSchemaError` of a database that answers. Nothing stays open then.
+ * Opens local sinks now, so that an unusable file stops the start; sinks on other machines may be
+ * down. Rejects with `SinkOpenError`, or with `SchemaMissingError` or `NewerSchemaError` of a
+ * reachable database, with nothing left open.
  */
 export async function openSinks(
   settings: WriterSettings,
@@ -198,7 +202,7 @@ function createQueue(
       recordsMax: settings.trafficLogQueueSize,
       bytesMax: QUEUE_BYTES_MAX,
       batchBytesMax: BATCH_BYTES_MAX,
-      // Requests that wait for room wait for every sink: that is what the operator chose.
+      // Requests wait until every sink has room, as the operator chose.
       releasesInOutage: isMirrored && settings.trafficLogDropOnBackpressure,
       slowWriteMs: SLOW_WRITE_MS,
       reportIntervalMs: REPORT_INTERVAL_MS,

@@ -23,7 +23,7 @@ import { SchemaError } from './store/schema-errors.ts'
 
 const EXIT_CLEAN = 0
 const EXIT_FAILED = 1
-/** The writer was started by hand: starting it again cannot succeed. */
+/** The writer was started by hand, not by a supervisor; a restart cannot succeed. */
 const EXIT_WRONG_USE = 2
 
 /**
@@ -35,7 +35,7 @@ const FLUSH_MS_MAX = 1_500
 const CLOSE_MS_MAX = 500
 const DROP_REPORT_INTERVAL_MS = 10_000
 const METRICS_REPORT_INTERVAL_MS = 1_000
-/** What the writer creates is for its user alone: records may hold prompts. */
+/** New files are readable only by their owner: records may hold prompts. */
 const PRIVATE_UMASK = 0o077
 
 /** What runs from the configuration to the end. */
@@ -69,7 +69,7 @@ export function runWriter(host: ChildHost): void {
   let reportMetrics: () => void = () => undefined
 
   host.onExit(() => runtimeLog?.flush())
-  // The supervisor has exited, so no message would ever close this process; workers end with it as well.
+  // The supervisor has exited, so no message will close this process; the workers exit as well.
   host.onDisconnect(() => void close(EXIT_FAILED))
   host.onUncaughtError((error, origin) => {
     runtimeLog?.log.fatal({ event: 'writer_crashed', origin, err: error }, 'The writer exits after an unexpected error')
@@ -170,14 +170,16 @@ export function runWriter(host: ChildHost): void {
     return { counters: createSinkCounters(registry), watch: sinks => watchSinks(registry, sinks) }
   }
 
-  /** Stores what has arrived and exits, within a fixed time also when a sink does not answer. */
+  /**
+   * Stores the received records and exits, within a fixed time also when a sink does not respond.
+   */
   async function close(exitCode: number): Promise<void> {
     if (isClosing) return
     isClosing = true
     if (running !== undefined) {
       const { sinks, server, drops, endRetention } = running
       endRetention()
-      // The workers have exited, and what they sent last may not be read yet.
+      // The workers have exited, but their last messages may not be read yet.
       await withDeadline(server.drained(), DRAIN_MS_MAX)
       await withDeadline(Promise.all(sinks.queues.map(queue => queue.flush())), FLUSH_MS_MAX)
       const closed = sinks.close().catch((error: unknown) => {

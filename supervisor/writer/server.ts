@@ -1,5 +1,5 @@
-// The socket of the writer: takes records and questions of workers, and sends acknowledgements and answers. What happens to them is the
-// `TrafficService`'s.
+// The socket of the writer: receives records and queries of workers, and sends acknowledgements and
+// results. What happens to them is the `TrafficService`'s.
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Logger } from '../../shared/logging.ts'
 import { restoreRecords } from '../../shared/traffic/batch.ts'
@@ -31,9 +31,14 @@ export class QuestionFailedError extends Error {
 }
 
 export interface TrafficService {
-  /** Takes records that have about so many bytes together. Resolves when their worker may drop them. */
+  /**
+   * Takes records and their approximate size in bytes. Resolves when their worker may drop them.
+   */
   store(records: readonly TrafficRecord[], bytes: number): Promise<void>
-  /** Stores everything without waiting for further records. Then workers may also drop records that could not be stored: they close. */
+  /**
+   * Stores everything without waiting for further records. Afterwards workers, which are closing,
+   * may also drop records that could not be stored.
+   */
   flush(): Promise<void>
   /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
   answer(name: QuestionName, question: Question): Promise<Answer>
@@ -43,7 +48,7 @@ export interface TrafficService {
 
 /** Questions of one worker at a time: an admin API that is called too often must not fill the writer's memory. */
 const QUESTIONS_MAX = 64
-/** A worker that does not read so many bytes gets no further records of a tail. */
+/** Unread bytes above which a worker gets no further records of a tail. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
 export interface TrafficServer {
@@ -96,7 +101,7 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
     acknowledge(sequence)
   }
 
-  /** Batches may be settled in another order than they came; a worker expects the acknowledgements in order. */
+  /** Batches may be settled out of order, but a worker expects acknowledgements in order. */
   const settled = new Set<number>()
   const waiting: number[] = []
   function acknowledge(sequence: number): void {
@@ -141,7 +146,7 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
         break
       case 'batch':
         waiting.push(line.sequence)
-        // What records share is short on the line, and long where they are stored.
+        // Members that records share are sent once but stored with each record.
         void store(line.sequence, restoreRecords(line), Math.max(bytes, line.characters))
         if (isWorkerClosing) void service.flush()
         break
@@ -174,7 +179,8 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
       socket.destroy()
     }
   })
-  // A worker that exits breaks its connection; it sends what was not acknowledged to the next writer or never.
+  // The connection closes when its worker exits or reconnects; unacknowledged records are sent
+  // again only by a running worker.
   socket.on('error', () => undefined)
   socket.on('close', () => unfollow?.())
 }

@@ -1,4 +1,4 @@
-// What the writer does with records and questions: every sink has its queue, and the relational store answers.
+// Passes records to the queue of every sink, and queries to the relational store.
 import { withDeadline } from '../../shared/deadline.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type {
@@ -63,7 +63,8 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
 
   async function readStoreStatus(): Promise<StoreStatus | null> {
     if (store === undefined) return null
-    // A store that is down is a state of its own, and one that is silent must not keep the states of the others waiting.
+    // An unavailable store is a state, and a store that does not respond must not delay the states
+    // of the others.
     const status = store.use().then(
       ({ queries }) => queries.readStatus({}),
       () => null
@@ -136,10 +137,13 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
 const PAGE_CHARACTERS_MAX = 4 * 1024 * 1024
 const SETTLE_MS_MAX = 1_000
 const STATUS_MS_MAX = 1_000
-/** All calls of a redaction to one mirror: the store is redacted by then, and the outcome has to come before the asker gives up. */
+/**
+ * Time limit of all redaction calls to one mirror: the store is already redacted, and the result
+ * must arrive before the worker stops waiting.
+ */
 const MIRROR_MS_MAX = 10_000
 
-/** The records of a page with their content, until that is enough for one answer. */
+/** The records of a page with their content, up to the size of one result. */
 async function listWhole(queries: TrafficQueries, page: PageRequest): Promise<Answer<'list-whole'>> {
   const whole: Answer<'list-whole'> = []
   let characters = 0

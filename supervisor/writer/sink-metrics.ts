@@ -50,7 +50,7 @@ export function watchSinks(
   if (sqliteFile !== undefined) watchWriteAheadLog(registry, `${sqliteFile}-wal`)
 }
 
-/** It grows without end while a reader of the database does not end (field-lessons.md L5). */
+/** The log grows without bound while a read transaction stays open (field-lessons.md L5). */
 function watchWriteAheadLog(registry: MetricRegistry, path: string): void {
   const bytes = registry.gauge('gateway_traffic_log_sqlite_wal_bytes').with({})
   registry.onCollect(() => bytes.set(readSize(path)))

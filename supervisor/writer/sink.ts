@@ -5,11 +5,11 @@ import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
 
 /**
- * The sink is there and refuses some of the records themselves: sending them again cannot succeed, and the others have to be sent
- * without them. Every other error of a sink means that it is not available now.
+ * The sink is available and refuses some of the records: repeating them cannot succeed, and the
+ * others must be sent without them. Every other error of a sink means that it is unavailable.
  */
 export class RecordsRefusedError extends Error {
-  /** The ids of the refused records, where the sink can tell them; then it has stored all others. */
+  /** The ids of the refused records, where the sink reports them; it has then stored all others. */
   readonly refusedIds: ReadonlySet<string> | undefined
 
   constructor(cause: unknown, refusedIds?: ReadonlySet<string>) {

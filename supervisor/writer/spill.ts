@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 
-/** A segment is deleted once all of it is stored, so that a long outage gives its disk space back in steps. */
+/**
+ * A segment is deleted once it is stored completely, so that the disk space of a long outage is
+ * freed in steps.
+ */
 const SEGMENT_BYTES_MAX = 16 * 1024 * 1024
 const READ_BYTES = 256 * 1024
 
@@ -17,11 +20,11 @@ export interface SpillOptions {
   readonly bytesMax: number
   /** Longest record, in bytes. */
   readonly recordBytesMax: number
-  /** Called with the number of records that were deleted for want of space. */
+  /** Called with the number of records that were deleted because space ran out. */
   readonly onDropped: (count: number) => void
   /**
-   * Called when a segment cannot be read, with the number of its records, 0 when that is not known: they are left out, and its file stays.
-   * Also called when a segment whose records are stored cannot be deleted.
+   * Called when a segment cannot be read, with the number of its records (0 when unknown): they are
+   * skipped, and the file stays. Also called when a stored segment cannot be deleted.
    */
   readonly onFailure: (error: unknown, lost: number) => void
 }
@@ -46,7 +49,7 @@ export class Spill {
   /** Of the last segment, while it is written. */
   #writing: FileHandle | undefined
   #lastNumber: number
-  /** How much of the first segment was taken. */
+  /** Bytes of the first segment that were taken. */
   #readBytes = 0
   #lost = 0
   /** Since when records wait, in milliseconds since the epoch; meaningful while there is a segment. */
@@ -145,7 +148,7 @@ export class Spill {
     if (found === undefined) return { records: [], taken: async () => undefined }
     const { segment, records, endBytes } = found
     const take = async () => {
-      // The segment may have been deleted meanwhile, for want of space.
+      // The segment may have been deleted in between because space ran out.
       if (this.#segments[0] !== segment) return
       this.#readBytes = endBytes
       if (segment.records !== undefined) segment.records -= records.length
@@ -192,7 +195,7 @@ export class Spill {
     if (this.isEmpty) this.#filledAtMs = Date.now()
     this.#lastNumber += 1
     const segment: Segment = { number: this.#lastNumber, bytes: 0, records: 0 }
-    // Appending, so that what is written after a part was cut off follows without a gap.
+    // Append mode: after an incomplete record was cut off, the next one follows without a gap.
     this.#writing = await open(this.#path(segment), 'ax', 0o600)
     this.#segments.push(segment)
     return segment
@@ -201,7 +204,7 @@ export class Spill {
   async #deleteFirst(): Promise<void> {
     const segment = await this.#leaveOutFirst()
     if (segment === undefined) return
-    // What is on disk a process after this one stores again, which changes nothing.
+    // A later process stores the records on disk again, which changes nothing.
     await rm(this.#path(segment), { force: true }).catch((error: unknown) => this.#options.onFailure(error, 0))
   }
 
@@ -234,7 +237,7 @@ export class Spill {
           if (record !== undefined) records.push(record)
         }
       }
-      // What follows the last line feed is the part of a record that a crash cut off.
+      // Bytes after the last line feed are an incomplete record of a crash.
       return { records, endBytes: isFull() ? endBytes : segment.bytes }
     } finally {
       await file.close()

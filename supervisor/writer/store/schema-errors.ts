@@ -1,6 +1,6 @@
 // Why the schema of a relational store cannot be used. Their messages tell the operator what to do and hold no secret.
 
-/** Only an operator can mend it: a later attempt fails as well. */
+/** Only an operator can repair the schema; a later attempt fails as well. */
 export class SchemaError extends Error {}
 
 /** Raised for a database that a newer version of the gateway has migrated. */

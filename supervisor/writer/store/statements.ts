@@ -1,5 +1,5 @@
-// The SELECT statements of both relational stores. A dialect has only what differs between them, so
-// that the same question gets the same answer from either (operations.md 9.1).
+// The SELECT statements of both relational stores. A dialect has only the differences, so that both
+// stores give the same result for the same query (operations.md 9.1).
 import type { PurgeRequest } from '../../../shared/traffic/messages.ts'
 import {
   type PageRequest,
@@ -197,7 +197,7 @@ export function selectEstimate(filter: TrafficFilter, dialect: Dialect): Stateme
   const size = WINDOW_RECORDS + 1
   const { q, method, min_latency_ms, model, ...indexed } = filter
   const isWhole = [q, method, min_latency_ms, model].every(value => value === undefined)
-  // Where nothing further is asked of the records, any of them count, and an index has all that is needed.
+  // Without further conditions all records count, and an index is sufficient.
   const window = isWhole
     ? selectRows({ filter: indexed, start: NEWEST }, writer, { columns: ['1 AS one'], tail: `LIMIT ${size}` })
     : selectWindow(filter, writer, size)

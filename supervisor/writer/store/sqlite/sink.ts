@@ -62,7 +62,7 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
       }
       return true
     })
-    // Only of records that are new: one that is sent again counts once.
+    // Only new records count: a repeated record counts once.
     for (const sum of sumRecords(inserted)) addSums.run(...writeSumColumns(sum))
   })
 
@@ -101,7 +101,8 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
     name: 'sqlite',
     queries,
     async redact(id, fields, metadata) {
-      // Overwrites what is removed: otherwise the bytes stay in free pages of the file, and in the log that leads to it.
+      // Overwrites removed content: otherwise the bytes stay in free pages of the file and in the
+      // write-ahead log.
       database.pragma('secure_delete = ON')
       try {
         return redactRecord.immediate(id, fields, metadata)
