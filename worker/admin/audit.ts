@@ -39,8 +39,8 @@ export interface AuditResult {
 
 export interface Audit {
   /**
-   * Runs the action and writes its entry when it has ended, failed or not. `work` sets the members of the result that it is given. Rejects
-   * with the error of `work`.
+   * Runs the action and writes its entry when it has ended, failed or not. `work` sets the members
+   * of the result that it is given. Rejects with the error of `work`.
    */
   run<Result>(
     context: RequestContext,
@@ -58,7 +58,7 @@ export interface AuditDependencies {
   readonly nowMs: () => number
 }
 
-/** Entries are stored without waiting for them: the line in the log is there whether or not the store is. */
+/** The store is not waited for: the log has the entry even where the store fails. */
 export function createAudit({ settings, log, fingerprint, connection, nowMs }: AuditDependencies): Audit {
   const { adminApiKey } = settings
   const adminKeyHash = adminApiKey === undefined ? null : fingerprint(adminApiKey.reveal())

@@ -18,7 +18,7 @@ export interface DispatchedResponse {
   readonly headers: IncomingHttpHeaders
   /** At most `bytesMax`. */
   readonly body: Buffer
-  /** The response had more bytes. */
+  /** The response had more than `bytesMax` bytes and was cut. */
   readonly isCut: boolean
 }
 
@@ -29,7 +29,10 @@ export interface DispatchOptions {
   readonly signal: AbortSignal
 }
 
-/** Resolves with the response, also with one of an error status. Rejects when the connection breaks, the time is up, or `signal` aborts. */
+/**
+ * Resolves with the response, also with one of an error status. Rejects when the connection breaks,
+ * the time is up, or `signal` aborts.
+ */
 export async function dispatch(
   handle: RequestListener,
   { path, headers, body, sourceId }: DispatchedRequest,
@@ -39,7 +42,7 @@ export async function dispatch(
   actAsSocket(serverSide)
   markReplay(serverSide, sourceId)
   const served = Promise.withResolvers<void>()
-  // It never listens: its one connection is the one in memory. The deadline is the caller's.
+  // It never listens: its only connection is the one in memory. The caller sets the deadline.
   const server = http.createServer({ requestTimeout: 0, headersTimeout: 0 }, (incoming, outgoing) => {
     outgoing.once('close', served.resolve)
     handle(incoming, outgoing)
@@ -54,7 +57,8 @@ export async function dispatch(
   try {
     server.emit('connection', serverSide)
     const response = await exchange(clientSide, { path, headers, body, bytesMax })
-    // The response was read before the server has noticed that it is sent; a connection that closes now would look like a disconnect.
+    // The response was read before the server has noticed that it is sent; a connection that closes
+    // now would look like a disconnect.
     await served.promise
     return response
   } finally {
@@ -75,7 +79,8 @@ function exchange(
     const chunks: Buffer[] = []
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
-      // What is beyond the bound is read and dropped: the request is to end as it would for a client.
+      // What is beyond the bound is read and dropped: the request is to end as it would for a
+      // client.
       if (bytes < bytesMax) chunks.push(chunk.subarray(0, bytesMax - bytes))
       bytes += chunk.length
     })
@@ -90,7 +95,8 @@ function exchange(
     response.on('error', reject)
   })
   connection.on('close', () => reject(new Error('The connection of a replay was closed.')))
-  // As bytes: a text would be joined with the head and encoded once more, with a key that is not ASCII in it.
+  // As bytes: a text would be joined with the head and encoded once more, with a key that is not
+  // ASCII in it.
   outgoing.end(Buffer.from(body))
   return promise
 }

@@ -36,7 +36,7 @@ export interface TrafficHealth {
     readonly written: number
     readonly dropped: number
   }>
-  /** Null without a relational store, and while it does not answer. */
+  /** Null without a relational store, and while it does not respond. */
   readonly store: {
     readonly records_estimate: number
     readonly oldest_record: string | null
@@ -45,7 +45,7 @@ export interface TrafficHealth {
   } | null
 }
 
-/** Never fails: a writer that does not answer is a state too. */
+/** Never fails: a writer that does not respond is reported as disconnected. */
 export async function readHealth(settings: Settings, connection: WriterConnection | undefined): Promise<TrafficHealth> {
   const answer = await connection?.ask('health', {})
   const state = connection === undefined ? 'absent' : answer?.ok === true ? 'connected' : 'disconnected'

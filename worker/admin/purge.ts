@@ -28,7 +28,8 @@ export async function purge(
   let batches = 0
   let isComplete = false
   let from: string | undefined
-  // One batch for each question: all of them together may take longer than an answer may.
+  // One batch for each question: all batches together may take longer than the writer has for one
+  // response.
   while (!isDryRun && !isComplete && batches < batchesMax && !signal.aborted) {
     const result = await store.ask('purge', { ...cutoffs, batchSize, from })
     deleted += result.deleted

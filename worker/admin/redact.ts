@@ -1,4 +1,4 @@
-// Reads what a redaction empties, and writes its answer (operations.md 9.6).
+// Reads which fields a redaction empties, and writes its response (operations.md 9.6).
 import type { RedactResult } from '../../shared/traffic/messages.ts'
 import { PAYLOAD_FIELDS, type PayloadField } from '../../shared/traffic/query.ts'
 import { GatewayError, isJsonObject } from '../normalized/index.ts'
@@ -8,7 +8,10 @@ import { readOptionalObject } from './body.ts'
 const NAMED_MAX = 20
 const NAME_CHARACTERS_MAX = 100
 
-/** The fields in alphabetical order; all of them for an absent body. Raises `invalid_json` and `invalid_request`. */
+/**
+ * The fields in alphabetical order; all of them for an absent body. Raises `invalid_json` and
+ * `invalid_request`.
+ */
 export function readRedactedFields(body: Buffer): PayloadField[] {
   const fields = readOptionalObject(body)?.fields ?? [...PAYLOAD_FIELDS]
   if (!Array.isArray(fields) || !fields.every(field => typeof field === 'string')) {

@@ -31,7 +31,10 @@ export interface ReplayMark {
   readonly replayed_at: string
 }
 
-/** Raises `replay_not_supported` for a record that is never replayed. Returns the path to send it to. */
+/**
+ * Raises `replay_not_supported` for a record that is never replayed. Returns the path to send it
+ * to.
+ */
 export function readReplayPath({ method, route, metadata }: TrafficSummary): string {
   if (method !== 'POST') throw new GatewayError('replay_not_supported')
   const path = isJsonObject(metadata) && typeof metadata.path === 'string' ? metadata.path : route
@@ -77,7 +80,7 @@ export interface Replays {
     options: ReplayOptions
     mark: ReplayMark
   }): DispatchedRequest
-  /** The answer to the admin. */
+  /** The body of the response to the admin. */
   show(
     sent: { id: string; request: DispatchedRequest; mark: ReplayMark; summary: TrafficSummary },
     response: DispatchedResponse
@@ -112,7 +115,7 @@ export function createReplays(settings: Settings): Replays {
           method: 'POST',
           path: request.path,
           metadata: { [REPLAY_MARK]: mark },
-          // What was masked when it was recorded, or now, cannot be sent as it was.
+          // A value that was masked, when it was recorded or now, cannot be sent as it was.
           redacted: request.body.includes(REDACTED)
         },
         response: {
@@ -131,7 +134,9 @@ interface ReplayTarget {
   readonly changes: JsonObject
 }
 
-/** Content routes name the model, and whether they stream, in their path. Raises `invalid_request`. */
+/**
+ * Content routes name the model, and whether they stream, in their path. Raises `invalid_request`.
+ */
 function aim(path: string, route: string, { overrides, stream }: Omit<ReplayOptions, 'timeoutMs'>): ReplayTarget {
   const [, start, recordedModel, recordedMethod = ''] = /^(.*\/models\/)(.+):(\w+)$/.exec(path) ?? []
   if (!route.includes('/models/{model}:') || start === undefined) {
@@ -159,7 +164,10 @@ function mergeMark(metadata: unknown, mark: ReplayMark): JsonObject {
   return { ...(isJsonObject(metadata) ? metadata : {}), [REPLAY_MARK]: { ...mark } }
 }
 
-/** JSON where it is whole JSON, else text; in the wrapper of captured bodies where it was cut (section 8.2). */
+/**
+ * JSON where it is whole JSON, else text; in the wrapper of captured bodies where it was cut
+ * (section 8.2).
+ */
 function showBody({ body, isCut }: DispatchedResponse, redactor: Redactor): unknown {
   if (body.length === 0) return null
   const text = body.toString('utf8')

@@ -1,5 +1,5 @@
-// What a translation loses: members without effect, features that the provider of the route does not have, and what a client's format
-// cannot express, found by reading the written body again.
+// What a translation loses: members without effect, features that the provider of the route does
+// not have, and what a client's format cannot express, found by reading the written body again.
 
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -24,7 +24,7 @@ export interface Loss {
   effect: 'ignored' | 'dropped' | 'changed'
 }
 
-/** A translation that changes more is another request altogether. */
+/** Beyond this the list is cut: the two requests have little in common. */
 const LOSSES_MAX = 200
 
 /** The members of the client's body that are accepted without effect. */
@@ -47,7 +47,10 @@ export function listUnsent(
   })
 }
 
-/** Members that say how the client wrote the request, or where: they differ between formats without any loss. */
+/**
+ * Members that say how the client wrote the request, or where: they differ between formats without
+ * any loss.
+ */
 const FORMAL: ReadonlySet<string> = new Set([
   'schema_version',
   'request_id',
@@ -66,7 +69,7 @@ const FORMAL: ReadonlySet<string> = new Set([
   'wants_stream_usage'
 ])
 
-/** What of a document the written body no longer says. */
+/** The members of a document that the written body has lost or changed. */
 export function findLosses(
   document: JsonObject,
   format: ClientFormat,

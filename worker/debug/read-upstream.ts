@@ -1,4 +1,4 @@
-// Reads a whole response of a provider as its executor would, without the request that it belongs to.
+// Reads a whole response of a provider as its executor would, without its request.
 
 import { randomUUID } from 'node:crypto'
 import { writeJsonBody } from '../../shared/json.ts'
@@ -45,8 +45,9 @@ interface Candidate {
 }
 
 /**
- * Reads a response with the face of the selected route, else of the model's route, else with each face that the gateway serves until one can
- * read it. Raises `invalid_request` where none can, and the provider's error in a body that is one.
+ * Reads a response with the face of the selected route, else of the model's route, else with each
+ * face that the gateway serves until one can read it. Raises `invalid_request` where none can, and
+ * the provider's error in a body that is one.
  */
 export function readUpstreamResponse(
   response: JsonObject,

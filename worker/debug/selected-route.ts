@@ -23,7 +23,10 @@ export interface DebugEnvironment {
 
 const API_MODES: readonly unknown[] = ['v1', 'v2']
 
-/** Reads `api_mode`, `alias` and `profile`. Raises `invalid_request` for values of another form and for names that are not configured. */
+/**
+ * Reads `api_mode`, `alias` and `profile`. Raises `invalid_request` for values of another form and
+ * for names that are not configured.
+ */
 export function readSelection(body: JsonObject, { routes }: ChatConfiguration): RouteSelection {
   const { api_mode: apiMode = null } = body
   if (apiMode !== null && !API_MODES.includes(apiMode)) {
@@ -53,7 +56,10 @@ function readName(body: JsonObject, member: 'alias' | 'profile'): string | undef
 /** A read request, and where it comes from. */
 export interface RoutedRequest {
   request: NormalizedRequest
-  /** Undefined for a document that names none: then the support matrix is asked as for chat completions. */
+  /**
+   * Undefined for a document that names none: then the support matrix is asked as for chat
+   * completions.
+   */
   protocol: ClientProtocol | undefined
   /** The client's body; absent for a document. */
   body?: JsonObject
@@ -87,7 +93,8 @@ export function selectPlan(
   if (routes.dynamic?.profileId === profile) {
     return resolveRoute(request, apiMode, { routes: { aliases: new Map(), dynamic: routes.dynamic }, faces })
   }
-  // The model has no alias there, so nothing is declared about it and nothing but the wire is asked.
+  // The model has no alias there, so nothing is declared about it and nothing but the wire is
+  // asked.
   const { model } = request
   const plan = { profileId: profile, providerKind: findKind(routes, profile) ?? '', apiMode, publicModel: model ?? '' }
   return { ...plan, slotKey: '', ...(model === undefined ? {} : { upstreamModel: model }) }
@@ -108,7 +115,8 @@ export function showUpstreamBody({ written }: PlannedChat): JsonObject {
   const { body, attachments } = written
   if (attachments.length === 0) return body
   const shown = new Map(attachments.map(({ placeholder }, index) => [placeholder, `<attachment:${index}>`]))
-  // A copy by way of JSON: parts of the body belong to the client's body. Placeholders hold an id that no client knows.
+  // Copied by way of JSON, because parts of the body are shared with the client's body.
+  // Placeholders hold an id that no client knows.
   return JSON.parse(JSON.stringify(body), (_name, value) =>
     typeof value === 'string' ? (shown.get(value) ?? value) : value
   )

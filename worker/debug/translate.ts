@@ -45,7 +45,10 @@ interface Translated {
   loss: Loss[]
 }
 
-/** Answers one of the five endpoints. Raises `invalid_request` and `invalid_normalized_payload`. */
+/**
+ * Translates for one of the five endpoints. Raises `invalid_request` and
+ * `invalid_normalized_payload`.
+ */
 export function translateDebug(
   endpoint: TranslationEndpoint,
   body: JsonObject,
@@ -131,7 +134,7 @@ function translateRequest(
   if (to === 'normalized') return { payload: normalized, intermediate: {}, loss: ignored }
   if (isClientFormat(to)) {
     const payload = writeClientRequest(to, request)
-    // This pair has no form in between (operations.md 10.1).
+    // The response for this pair shows no intermediate form (operations.md 10.1).
     const intermediate: JsonObject = from === 'anthropic' && to === 'openai' ? {} : { normalized }
     const loss = [...ignored, ...findLosses(normalized, to, payload, context)]
     return { payload, intermediate, loss }
@@ -200,7 +203,7 @@ function translateResponse(
     model,
     request
   })
-  // It may go to another thread.
+  // The response may be sent to another thread.
   return { payload: withoutRawJson(written), intermediate: { normalized }, loss: [] }
 }
 

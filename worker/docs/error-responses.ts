@@ -67,7 +67,7 @@ const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
   503: 'The gateway is not ready, or its traffic log cannot be asked.'
 }
 
-/** Statuses that the stages before every handler can answer. */
+/** Statuses with which the stages before every handler can respond. */
 const STATUSES_OF_STAGES = ['4XX', 500, 501]
 /** Those of operations that call the upstream. */
 export const UPSTREAM_STATUSES = [400, 401, 403, 404, 408, 413, 415, 422, 429, 502, 503, 504]

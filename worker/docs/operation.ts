@@ -62,7 +62,7 @@ export interface RouteDocument {
   responses: Readonly<Record<number, SuccessResponse>>
   errors: {
     form: ErrorForm
-    /** The statuses that this operation answers by itself, in addition to those of the form. */
+    /** The error statuses of this operation itself, besides those of the form. */
     statuses: readonly number[]
   }
 }

@@ -1,4 +1,5 @@
-// The part of a request that observers see: it collects the facts and emits each moment in order, nothing after `closed`.
+// The part of a request that observers see: it collects the facts and emits each moment in order,
+// nothing after `closed`.
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
@@ -23,7 +24,9 @@ import type {
 } from './observer.ts'
 
 export interface RequestOutcome {
-  /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
+  /**
+   * The status that was sent, or 499 when the client disconnected or the drain deadline came first.
+   */
   status: number
   lifecycle: Lifecycle
   /** In the words of `ClosedFacts`. */
@@ -57,7 +60,7 @@ export abstract class ObservedRequest implements RequestView {
   metricsState: object | undefined
   trafficState: object | undefined
 
-  /** Undefined where nothing observes, and after `closed`. */
+  /** Undefined without observers, and after `closed`. */
   #observation: Observation | undefined
   #facts: RequestFacts = NO_FACTS
   #runningUpstreamCalls = 0
@@ -65,7 +68,10 @@ export abstract class ObservedRequest implements RequestView {
   #isFollowed: boolean | undefined
   #hasFirstByte = false
   #hasFirstToken = false
-  /** What `closed` will report, while it waits for an upstream call to end; its facts may still grow. */
+  /**
+   * What `closed` will report, while it waits for an upstream call to end; its facts may still
+   * grow.
+   */
   #pendingEnd: ClosedFacts | undefined
 
   constructor(observation: Observation | undefined) {
@@ -118,7 +124,7 @@ export abstract class ObservedRequest implements RequestView {
     if (observation.wantsContent) observation.headReceived(this, headers)
   }
 
-  /** The body of a model request has arrived and nothing has used it yet. */
+  /** The body of a model request has arrived and was not read yet. */
   bodyReceived(body: Uint8Array): void {
     if (this.#observation?.wantsContent === true) this.#observation.bodyReceived(this, body)
   }
@@ -133,7 +139,10 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.authenticationFailed(this, reason)
   }
 
-  /** What a description of this call must hold; undefined where no observer wants one, and nothing may be computed for it. */
+  /**
+   * What a description of this call must hold; undefined where no observer wants one, and nothing
+   * may be computed for it.
+   */
   get descriptionOptions(): DescriptionOptions | undefined {
     const options = this.#observation?.descriptionOptions
     return options !== undefined && this.#checkFollowed() ? options : undefined
@@ -149,7 +158,9 @@ export abstract class ObservedRequest implements RequestView {
     return this.#observation?.wantsEvents === true && this.#checkFollowed()
   }
 
-  /** Events of the response, after they were written for the client. The list is passed on as it is. */
+  /**
+   * Events of the response, after they were written for the client. The list is passed on as it is.
+   */
   events(events: readonly NormalizedEvent[]): void {
     if (this.wantsEvents) this.#observation?.events(this, events)
   }
@@ -192,7 +203,10 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.firstByte(this, performance.now() - this.startedAtMs)
   }
 
-  /** The first text, reasoning or tool call of a stream was handed to the connection; later calls do nothing. */
+  /**
+   * The first text, reasoning or tool call of a stream was handed to the connection; later calls do
+   * nothing.
+   */
   firstToken(): void {
     if (this.#hasFirstToken) return
     this.#hasFirstToken = true
@@ -218,9 +232,10 @@ export abstract class ObservedRequest implements RequestView {
   }
 
   /**
-   * The response is over and `bytesSent` bytes were written. `closed` is emitted now, or after the upstream calls that still run:
-   * a provider may keep its connection open for a moment after its last event. After a client disconnect (`isComplete` false) nothing
-   * is waited for; a call that others share is no longer part of this request.
+   * The response is over and `bytesSent` bytes were written. `closed` is emitted now, or after the
+   * upstream calls that still run: a provider may keep its connection open for a moment after its
+   * last event. After a client disconnect (`isComplete` false) nothing is waited for; a call that
+   * others share is no longer part of this request.
    */
   protected closed(bytesSent: number, isComplete: boolean): void {
     if (this.#observation === undefined) return

@@ -1,5 +1,6 @@
-// What an observer of requests may implement, and the plain facts that it is given. The access log is one; metrics, traffic records
-// and spans are others. Observers run inside the request: they must be synchronous and quick.
+// What an observer of requests may implement, and the plain facts that it is given. The access log
+// is one; metrics, traffic records and spans are others. Observers run inside the request: they
+// must be synchronous and quick.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
@@ -34,7 +35,10 @@ export interface TraceContext {
   readonly traceId: string
   /** 16 hexadecimal digits. */
   readonly spanId: string
-  /** Decided when the request begins; the span of a failed request is exported even when this is false. */
+  /**
+   * Decided when the request begins; the span of a failed request is exported even when this is
+   * false.
+   */
   readonly isSampled: boolean
   /** What the native upstream receives: the span of the call to the provider as the parent. */
   readonly traceparent: string
@@ -75,7 +79,10 @@ export interface Caller {
 export interface RequestView {
   /** Fresh for every request; the response carries it as `x-request-id`. */
   readonly requestId: string
-  /** The client's `x-trace-id`, else that of `traceContext`, else the trace id of its `traceparent`, else the request id. */
+  /**
+   * The client's `x-trace-id`, else that of `traceContext`, else the trace id of its `traceparent`,
+   * else the request id.
+   */
   readonly traceId: string
   /** The client's `x-span-id`. */
   readonly spanId: string | undefined
@@ -95,8 +102,8 @@ export interface RequestView {
    */
   readonly apiKeyHash: string | undefined
   /**
-   * Fingerprint of the address of the connection's peer. Computed at each read. Read it in `opened`: a connection that is closed has no
-   * address any more.
+   * Fingerprint of the address of the connection's peer. Computed at each read. Read it in
+   * `opened`: a connection that is closed has no address any more.
    */
   readonly clientIpHash: string | undefined
   /** What the client's headers say about it. Read at each call from a bounded cache. */
@@ -119,7 +126,10 @@ export interface RequestView {
   trafficState?: object | undefined
   /** Computed at each read. */
   readonly logIds: LogIds
-  /** The model that a refused request names, at most 256 characters of it: read from its body, which costs what the refusal has cost. */
+  /**
+   * The model that a refused request names, at most 256 characters of it: read from its body, which
+   * costs what the refusal has cost.
+   */
   readRefusedModel(): string | undefined
   /** Name of the configured gateway key that the caller presented, once it was checked. */
   readonly apiKeyName: string | undefined
@@ -157,17 +167,25 @@ export interface RequestFacts extends Partial<PlannedFacts> {
   readonly totalTokens?: number
 }
 
-/** The error that ended a request, for records and spans that are allowed to hold content: its message may repeat some. */
+/**
+ * The error that ended a request, for records and spans that are allowed to hold content: its
+ * message may repeat some.
+ */
 export interface FailureFacts {
   readonly code: string
   readonly message: string
 }
 
 export interface ClosedFacts {
-  /** The status that was sent, or 499 when the client disconnected or the drain deadline came first. */
+  /**
+   * The status that was sent, or 499 when the client disconnected or the drain deadline came first.
+   */
   readonly status: number
   readonly lifecycle: Lifecycle
-  /** False when the connection was closed before the last byte of the response: the client disconnected. */
+  /**
+   * False when the connection was closed before the last byte of the response: the client
+   * disconnected.
+   */
   readonly isComplete: boolean
   /**
    * For an upstream failure one of the words of operations.md 7.3; `stream_cancelled` or
@@ -189,8 +207,9 @@ export type AuthenticationFailure = 'missing' | 'wrong'
 export type AnomalyDetails = Readonly<Record<string, string | number>>
 
 /**
- * The moments of a request. `opened` is the first and `closed` the last, each exactly once for every request, whether it succeeds or
- * fails. The others occur at most once, except `upstreamCall`, `anomaly` and `events`, and `usage` when a provider reports its counts in parts.
+ * The moments of a request. `opened` is the first and `closed` the last, each exactly once for
+ * every request, whether it succeeds or fails. The others occur at most once, except
+ * `upstreamCall`, `anomaly` and `events`, and `usage` when a provider reports its counts in parts.
  */
 export interface RequestObserver {
   /** For the log line of an observer that throws. */
@@ -198,18 +217,22 @@ export interface RequestObserver {
   /** What `described` shall hold besides names, counts and settings. Absent: no content. */
   readonly descriptionOptions?: DescriptionOptions
   /**
-   * Whether `described` and `events` are wanted for this request; absent: for every request. Asked at most once per request, after `opened`.
-   * An observer that answers false may be notified all the same, because of another one.
+   * Whether `described` and `events` are wanted for this request; absent: for every request. Asked
+   * at most once per request, after `opened`. An observer that returns false may be notified all
+   * the same, because of another one.
    */
   follows?(request: RequestView): boolean
   /** The head was read, or could not be read. */
   opened?(request: RequestView): void
   /**
-   * The headers as the client sent them, keys and cookies included; right after `opened`. This and the next two are content: only an observer
-   * of an operator who asked for content has them.
+   * The headers as the client sent them, keys and cookies included; right after `opened`. This and
+   * the next two are content: only an observer of an operator who asked for content has them.
    */
   headReceived?(request: RequestView, headers: IncomingHttpHeaders): void
-  /** The body of a model request has arrived. Its bytes may be moved to another thread afterwards, so what is kept must be copied. */
+  /**
+   * The body of a model request has arrived. Its bytes may be moved to another thread afterwards,
+   * so what is kept must be copied.
+   */
   bodyReceived?(request: RequestView, body: Uint8Array): void
   /** The response is whole and has this body, which is never changed. Streams have `events`. */
   bodySent?(request: RequestView, body: string | Uint8Array): void
@@ -219,8 +242,9 @@ export interface RequestObserver {
    */
   authenticationFailed?(request: RequestView, reason: AuthenticationFailure): void
   /**
-   * The body of a chat, an embeddings request or a token count was read and translated; `planned` follows. The description may hold more
-   * than this observer asked for: content that another one asked for.
+   * The body of a chat, an embeddings request or a token count was read and translated; `planned`
+   * follows. The description may hold more than this observer asked for: content that another one
+   * asked for.
    */
   described?(request: RequestView, description: CallDescription): void
   /** Model and provider are chosen; no provider was called yet. */
@@ -228,18 +252,22 @@ export interface RequestObserver {
   /** One exchange with the provider has ended, well or not: one call for each attempt. */
   upstreamCall?(request: RequestView, report: UpstreamCallReport): void
   /**
-   * A call to the provider finally failed, after its last attempt; `errorType` is one of the words of `ClosedFacts`, `providerKind` that of a
-   * call that belongs to no planned request.
+   * A call to the provider finally failed, after its last attempt; `errorType` is one of the words
+   * of `ClosedFacts`, `providerKind` that of a call that belongs to no planned request.
    */
   upstreamFailed?(request: RequestView, errorType: string, providerKind: string | undefined): void
   /** The first byte of the response was handed to the connection, `afterMs` after the start. */
   firstByte?(request: RequestView, afterMs: number): void
-  /** The first text, reasoning, refusal or tool call of a stream was handed to the connection, `afterMs` after the start. */
+  /**
+   * The first text, reasoning, refusal or tool call of a stream was handed to the connection,
+   * `afterMs` after the start.
+   */
   firstToken?(request: RequestView, afterMs: number): void
   /**
-   * Events of the response to a chat, right after they were written in the client's form: all of them at once for a whole response, those
-   * of one upstream read for a stream, those that were read in a body that is passed on as bytes. An error that ends a started stream is an
-   * event too. The events are not copied and must not be changed.
+   * Events of the response to a chat, right after they were written in the client's form: all of
+   * them at once for a whole response, those of one upstream read for a stream, those that were
+   * read in a body that is passed on as bytes. An error that ends a started stream is an event too.
+   * The events are not copied and must not be changed.
    */
   events?(request: RequestView, events: readonly NormalizedEvent[]): void
   /** Token counts of the provider; later ones replace earlier ones. */
@@ -248,6 +276,9 @@ export interface RequestObserver {
   anomaly?(request: RequestView, name: string, details: AnomalyDetails | undefined): void
   /** The response is complete or its connection is closed. */
   closed?(request: RequestView, facts: ClosedFacts): void
-  /** The worker closes and no request is open any more: hand over what is kept. Ends within five seconds and never rejects. */
+  /**
+   * The worker closes and no request is open any more: hand over what is kept. Ends within five
+   * seconds and never rejects.
+   */
   close?(): Promise<void>
 }

@@ -1,7 +1,7 @@
 // Works on a debugging request, inline or in a thread. Loaded with the first of them.
 
-import { answerDebug } from '../debug/answer.ts'
 import type { DebugContext } from '../debug/job.ts'
+import { runDebugTask } from '../debug/run-task.ts'
 import { GatewayError, type JsonObject } from '../normalized/index.ts'
 import { readJsonObject } from './json-body.ts'
 import type { TaskEnvironment, WrittenResponse } from './types.ts'
@@ -11,14 +11,17 @@ export interface DebugJob {
   context: DebugContext
 }
 
-/** Answers a debugging request. Rejects with `GatewayError`: `invalid_json` and the errors of the translations. */
+/**
+ * Answers a debugging request. Rejects with `GatewayError`: `invalid_json` and the errors of the
+ * translations.
+ */
 export async function translateDebug(
   { bytes, context }: DebugJob,
   environment: TaskEnvironment
 ): Promise<WrittenResponse> {
   const { byteLength } = bytes
   const body = readDebugBody(bytes)
-  return { body: JSON.stringify(await answerDebug({ body, bytes: byteLength }, context, environment)) }
+  return { body: JSON.stringify(await runDebugTask({ body, bytes: byteLength }, context, environment)) }
 }
 
 /** The text is that of operations.md 10. */

@@ -5,10 +5,10 @@ import t from 'tap'
 import { copyTree, mutateTree, writeTree } from '../../../ops/fuzz/json-tree.ts'
 import { createRandom } from '../../../ops/fuzz/random.ts'
 import { readRequestBases } from '../../../ops/fuzz/request-bases.ts'
-import { answerDebug } from '../../../worker/debug/answer.ts'
 import { readClientRequest } from '../../../worker/debug/formats.ts'
 import type { DebugTask } from '../../../worker/debug/job.ts'
 import { writeRequestDocument } from '../../../worker/debug/normalized/write-request.ts'
+import { runDebugTask } from '../../../worker/debug/run-task.ts'
 import { GatewayError, type JsonObject } from '../../../worker/normalized/index.ts'
 import { readJsonObject } from '../../../worker/translation/json-body.ts'
 import { wholeV1, wholeV2 } from '../../support/native-route.ts'
@@ -49,7 +49,7 @@ function change(body: unknown): JsonObject | undefined {
 async function answer(task: DebugTask, body: JsonObject, where: string): Promise<JsonObject | undefined> {
   try {
     const apiMode = random.pick(['v1', 'v2'] as const)
-    const answered = await answerDebug({ body, bytes: 2000 }, createContext(task, apiMode), environment)
+    const answered = await runDebugTask({ body, bytes: 2000 }, createContext(task, apiMode), environment)
     // What is answered is JSON.
     return JSON.parse(JSON.stringify(answered))
   } catch (thrown) {

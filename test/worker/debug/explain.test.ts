@@ -4,12 +4,12 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { readRequestBases } from '../../../ops/fuzz/request-bases.ts'
 import { planChat } from '../../../worker/bridge/plan-chat.ts'
-import { answerDebug } from '../../../worker/debug/answer.ts'
 import { explainBody } from '../../../worker/debug/explain/explain.ts'
 import { Edits, findAt, listInner, type Place, readPlace, writePlace } from '../../../worker/debug/explain/paths.ts'
 import { createChatProbe, type Probe } from '../../../worker/debug/explain/probe.ts'
 import { readClientRequest } from '../../../worker/debug/formats.ts'
 import type { ExplainedFamily } from '../../../worker/debug/job.ts'
+import { runDebugTask } from '../../../worker/debug/run-task.ts'
 import { showUpstreamBody } from '../../../worker/debug/selected-route.ts'
 import { GatewayError, isJsonObject, type JsonObject, type JsonValue } from '../../../worker/normalized/index.ts'
 import type { ApiMode } from '../../../worker/protocols/face.ts'
@@ -36,7 +36,7 @@ interface Explained {
 async function explain(family: ExplainedFamily, body: JsonObject, model?: string, apiMode: ApiMode = 'v1') {
   const task = { type: 'explain', family, ...(model === undefined ? {} : { model }) } as const
   const source = { body, bytes: JSON.stringify(body).length }
-  return (await answerDebug(source, createContext(task, apiMode), environment)) as unknown as Explained
+  return (await runDebugTask(source, createContext(task, apiMode), environment)) as unknown as Explained
 }
 
 async function verdicts(family: ExplainedFamily, body: JsonObject, model?: string, apiMode: ApiMode = 'v1') {
@@ -229,7 +229,7 @@ t.test('a model that nothing can replace keeps the reason of its own refusal', a
   const routes = { aliases: new Map([[EDGE, { ...blocked, refusal: 'alias_blocked' as const }]]) }
   const served = { ...environment, settings: { ...environment.settings, routes } }
   const body = { model: EDGE, messages: [user] }
-  const answer = await answerDebug({ body, bytes: 1 }, createContext({ type: 'explain', family: 'openai' }), served)
+  const answer = await runDebugTask({ body, bytes: 1 }, createContext({ type: 'explain', family: 'openai' }), served)
   const { error, fields } = answer as unknown as Explained
   t.match(error, { code: 'unsupported_semantic', param: 'model' })
   t.match(fields, [{ path: 'model', verdict: 'refused', code: 'unsupported_semantic', reason: error?.message }])

@@ -2,8 +2,8 @@
 // not sent, and told by the debug endpoints.
 
 import t from 'tap'
-import { answerDebug } from '../../../worker/debug/answer.ts'
 import type { DebugTask } from '../../../worker/debug/job.ts'
+import { runDebugTask } from '../../../worker/debug/run-task.ts'
 import type { DebugEnvironment } from '../../../worker/debug/selected-route.ts'
 import type { JsonObject } from '../../../worker/normalized/index.ts'
 import { chatCompatibleFace } from '../../../worker/protocols/completions/provider/face.ts'
@@ -45,7 +45,7 @@ const bodies = {
 } as const
 
 async function ask(task: DebugTask, body: JsonObject, where = withoutLabels): Promise<JsonObject> {
-  return answerDebug({ body, bytes: 1 }, createContext(task), where)
+  return runDebugTask({ body, bytes: 1 }, createContext(task), where)
 }
 
 for (const [family, { body, paths, lost }] of Object.entries(bodies)) {

@@ -1,8 +1,8 @@
 // Bodies whose provider speaks the client's own protocol, in the debugging routes: shown as they are sent, and explained as such.
 
 import t from 'tap'
-import { answerDebug } from '../../../worker/debug/answer.ts'
 import type { DebugTask } from '../../../worker/debug/job.ts'
+import { runDebugTask } from '../../../worker/debug/run-task.ts'
 import type { DebugEnvironment } from '../../../worker/debug/selected-route.ts'
 import type { JsonObject } from '../../../worker/normalized/index.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
@@ -29,7 +29,7 @@ const environment: DebugEnvironment = {
 }
 
 function ask(task: DebugTask, body: JsonObject): Promise<JsonObject> {
-  return answerDebug({ body, bytes: JSON.stringify(body).length }, createContext(task), environment)
+  return runDebugTask({ body, bytes: JSON.stringify(body).length }, createContext(task), environment)
 }
 
 const messages: JsonObject = {

@@ -2,9 +2,9 @@
 
 import t from 'tap'
 import { readRequestBases } from '../../../ops/fuzz/request-bases.ts'
-import { answerDebug } from '../../../worker/debug/answer.ts'
 import { readClientRequest, writeClientRequest } from '../../../worker/debug/formats.ts'
 import { writeRequestDocument } from '../../../worker/debug/normalized/write-request.ts'
+import { runDebugTask } from '../../../worker/debug/run-task.ts'
 import { GatewayError, isJsonObject, type JsonObject } from '../../../worker/normalized/index.ts'
 import { catchError } from '../../support/codec.ts'
 import { wholeV1 } from '../../support/native-route.ts'
@@ -29,7 +29,7 @@ interface Answer {
 async function translate(from: string, to: string, members: JsonObject = {}): Promise<Answer> {
   const body = { from, to, payload: payloads[from] ?? {}, ...members }
   const context = createContext({ type: 'translate' })
-  return (await answerDebug({ body, bytes: 1 }, context, environment)) as unknown as Answer
+  return (await runDebugTask({ body, bytes: 1 }, context, environment)) as unknown as Answer
 }
 
 const NONE: string[] = []
@@ -130,7 +130,7 @@ t.test('a messages body is written by the rules of the contract', async t => {
 
 t.test('a normalized request has the form that the contract shows', async t => {
   const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], max_tokens: 7, foo: 1 }
-  const answer = await answerDebug({ body, bytes: 1 }, createContext({ type: 'openai-to-normalized' }), environment)
+  const answer = await runDebugTask({ body, bytes: 1 }, createContext({ type: 'openai-to-normalized' }), environment)
   t.strictSame(answer, {
     source: 'openai',
     target: 'normalized',
@@ -235,7 +235,7 @@ t.test('a response whose model has no route is read by every kind of provider th
     const served = { ...environment, settings: { routes: table, providerOptions: options } }
     for (const payload of responses) {
       const body = { from: 'upstream', to: 'openai', payload: { ...payload, model: 'other' } }
-      const answer = await answerDebug({ body, bytes: 1 }, createContext({ type: 'translate' }), served)
+      const answer = await runDebugTask({ body, bytes: 1 }, createContext({ type: 'translate' }), served)
       t.match(answer.payload, { model: 'other', choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] })
     }
   }

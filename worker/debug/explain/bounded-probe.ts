@@ -1,4 +1,5 @@
-// Looks at one body with edits again and again, within bounds: every look costs as much as a translation of the body.
+// Translates one body with many different edits, within bounds: every probe costs as much as a
+// translation of the body.
 
 import type { JsonObject } from '../../normalized/index.ts'
 import type { Edits } from './paths.ts'
@@ -32,12 +33,17 @@ export class BoundedProbe {
     this.#left = Math.max(PROBES_MIN, Math.min(PROBES_MAX, affordable))
   }
 
-  /** How many looks the bounds still allow. The caller keeps to it: a look that it has begun is not refused. */
+  /**
+   * How many probes the bounds still allow. The caller checks it before: a probe is never refused.
+   */
   get left(): number {
     return this.#left
   }
 
-  /** What becomes of the body with these edits. Rejects only with faults of the gateway. */
+  /**
+   * Resolves with the outcome of the body with these edits. Rejects only with faults of the
+   * gateway.
+   */
   async look(edits: Edits): Promise<Accepted | Refused> {
     this.#left--
     this.#bytesOfTurn += this.#options.bytes

@@ -1,4 +1,5 @@
-// Finds what differs between two upstream bodies, and whether a client's value stands there unchanged.
+// Finds what differs between two upstream bodies, and whether a client's value stands there
+// unchanged.
 
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type JsonValue } from '../../normalized/index.ts'
@@ -28,12 +29,13 @@ export function listDifferences(base: JsonValue, other: JsonValue | undefined, p
   return base.slice(start, base.length - end).map((value, index) => ({ place: [...place, start + index], value }))
 }
 
-/** Values of this kind occur anywhere by chance, so they count only in a member of the same name. */
+/** Short and common values occur by chance, so they count only in a member of the same name. */
 const COMMON_CHARACTERS_MAX = 1
 
 /**
- * Where a value stands unchanged: in one of the places, or as a whole that one of the places is a part of. A member of the same name is
- * preferred, and of several the one whose path has most in common with the field's own.
+ * Where a value stands unchanged: in one of the places, or as a whole that one of the places is a
+ * part of. A member of the same name is preferred, and of several the one whose path has most in
+ * common with the field's own.
  */
 export function findUnchanged(
   wanted: JsonValue,

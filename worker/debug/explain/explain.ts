@@ -1,5 +1,6 @@
-// Explains what becomes of every field of a body on its route. No list says so: the body is translated again without the field, and with
-// another value, and what would be sent upstream is compared. Declarations of the faces only add the reasons.
+// Explains what becomes of every field of a body on its route. It does not read a list: it
+// translates the body again without the field, then with another value, and compares the upstream
+// bodies. Declarations of the faces only add the reasons.
 
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -19,13 +20,19 @@ import { Refusals } from './refusals.ts'
 import { findParameter } from './tables.ts'
 
 export interface Explanation {
-  /** The refusal that the route itself would answer with. */
+  /** The refusal with which the route itself would respond. */
   error?: GatewayError
-  /** The body without its refused fields; undefined where nothing can be taken out to make it acceptable. */
+  /**
+   * The body without its refused fields; undefined where nothing can be taken out to make it
+   * acceptable.
+   */
   base?: Accepted
   /** In the order of the body. */
   fields: ExplainedField[]
-  /** False where the bounds ended the search: then some fields are explained only as a whole, or not at all. */
+  /**
+   * False where the bounds ended the search: then some fields are explained only as a whole, or not
+   * at all.
+   */
   isComplete: boolean
 }
 
@@ -131,7 +138,10 @@ class Explainer {
     for (const node of roots) join(node)
   }
 
-  /** No client protocol has a member of this name: what becomes of it has nothing to do with other members. */
+  /**
+   * No client protocol has a member of this name: what becomes of it has nothing to do with other
+   * members.
+   */
   #isUnknown([root]: Place): boolean {
     return typeof root === 'string' && findParameter(this.#family, [root]) === undefined
   }
@@ -142,8 +152,9 @@ class Explainer {
   }
 
   /**
-   * Judges members that no protocol knows together, because there may be very many of them and most have one fate: all are sent, or none has
-   * an effect. Halves the group where that does not explain everything, down to single nodes, which are left to `#judge`.
+   * Judges members that no protocol knows together, because there may be very many of them and most
+   * have the same verdict: all are sent, or none has an effect. Halves the group where that does
+   * not explain everything, down to single nodes, which are left to `#judge`.
    */
   async #judgeGroup(nodes: readonly Node[], base: Accepted): Promise<void> {
     if (nodes.length < 2 || this.#probe.left < GROUP_LOOKS_MAX || (await this.#judgeTogether(nodes, base))) return
@@ -152,7 +163,10 @@ class Explainer {
     await this.#judgeGroup(nodes.slice(middle), base)
   }
 
-  /** False, and nothing is judged, where looks at the whole group do not tell the fate of each node. */
+  /**
+   * False, and no node is judged, where probes of the whole group do not show the verdict of each
+   * node.
+   */
   async #judgeTogether(nodes: readonly Node[], base: Accepted): Promise<boolean> {
     const { edits } = this.#refusals
     const without = await this.#probe.look(edits.withAll(nodes.map(({ place }) => ({ place }))))
@@ -160,7 +174,7 @@ class Explainer {
     const sent = matchSent(nodes, listDifferences(base.upstream, without.upstream))
     if (sent === undefined) return false
     const unsent = nodes.filter(node => !sent.has(node))
-    // What an object or a list without effect holds is told of its parts.
+    // An object or a list without effect is reported by its parts.
     const leaves = unsent.filter(
       ({ place, value }) => typeof place.at(-1) === 'number' || listInner(value).length === 0
     )
@@ -173,7 +187,10 @@ class Explainer {
     return true
   }
 
-  /** True where no other value of the nodes has an effect, and all ignored fields can be left out together. */
+  /**
+   * True where no other value of the nodes has an effect, and all ignored fields can be left out
+   * together.
+   */
   async #haveNoEffect(leaves: readonly Node[], base: Accepted): Promise<boolean> {
     if (leaves.length === 0) return true
     const { edits } = this.#refusals
@@ -220,7 +237,10 @@ class Explainer {
     } else await this.#judgeNoEffect(node, base, without, value)
   }
 
-  /** The rest of the request cannot be read or sent without the field: another value shows what becomes of it. */
+  /**
+   * The rest of the request cannot be read or sent without the field: another value shows what
+   * becomes of it.
+   */
   async #judgeNeeded(node: Node, base: Accepted): Promise<void> {
     const { place, value } = node
     const [other] = listOtherValues(value)
@@ -232,7 +252,10 @@ class Explainer {
     this.#judgeChange(node, base, places, isSeen ? OTHER_FORM : 'The rest of the request needs it.', isCertain)
   }
 
-  /** @param isCertain false where any value of the upstream body may be meant: then only one of the same name counts. */
+  /**
+   * @param isCertain false where any value of the upstream body may be meant: then only one of the
+   * same name counts.
+   */
   #judgeChange(node: Node, base: Accepted, places: readonly Found[], reason: string, isCertain = true): void {
     const { place, value } = node
     const found = findUnchanged(value, { places, whole: base.upstream }, place)
@@ -266,7 +289,10 @@ class Explainer {
     await this.#judgeIgnored(node, base, NO_EFFECT)
   }
 
-  /** Of two fields that say the same only one is without effect: all ignored fields can be left out together. */
+  /**
+   * Of two fields that say the same only one is without effect: all ignored fields can be left out
+   * together.
+   */
   async #judgeIgnored(node: Node, base: Accepted, reason: string): Promise<void> {
     const ignored = this.#ignored.with(node.place)
     if (isSameWork(await this.#probe.look(ignored), base)) {
@@ -292,7 +318,7 @@ class Explainer {
   }
 
   #write({ place }: Node, verdict: Verdict, reason: string): ExplainedField {
-    // The notes tell what the gateway makes of a member.
+    // The notes say how the gateway treats a member.
     const note = this.#isPassed ? undefined : findParameter(this.#family, place)?.note
     return { path: writePlace(place), verdict, reason: note === undefined ? reason : `${reason} ${note}` }
   }
@@ -306,13 +332,16 @@ function isSameWork(outcome: Accepted | Refused, base: Accepted): boolean {
   )
 }
 
-/** How many looks a group needs at most: without it, with other values, and without all ignored fields. */
+/**
+ * How many probes a group needs at most: without it, with other values, and without all ignored
+ * fields.
+ */
 const OTHER_VALUES_MAX = 3
 const GROUP_LOOKS_MAX = 2 + OTHER_VALUES_MAX
 
 /**
- * The upstream place of every node that is sent under its own name; undefined unless each difference belongs to exactly one node, so that the
- * other nodes make none.
+ * The upstream place of every node that is sent under its own name; undefined unless each
+ * difference belongs to exactly one node, so that the other nodes make none.
  */
 function matchSent(nodes: readonly Node[], differences: readonly Found[]): Map<Node, Place> | undefined {
   const byName = new Map<Step, Node>()
@@ -344,7 +373,7 @@ function listOtherValues(value: JsonValue): JsonValue[] {
   }
 }
 
-/** A field whose inner fields all have no effect is told as one. */
+/** Reports a field whose inner fields all have no effect as one field. */
 function join(node: Node): void {
   for (const inner of node.inner) join(inner)
   const [first, ...rest] = node.inner

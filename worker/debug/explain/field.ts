@@ -1,4 +1,4 @@
-// What the report says of one field of a body.
+// The report about one field of a body.
 
 export type Verdict = 'exact' | 'translated' | 'ignored' | 'refused'
 

@@ -1,4 +1,5 @@
-// One look at a body: what its route would send upstream, and what the gateway would do itself with the response. No call is made.
+// One probe of a body: what its route would send upstream, and what the gateway itself would do
+// with the response. No call is made.
 
 import { admitRoute } from '../../bridge/admit.ts'
 import { planChat } from '../../bridge/plan-chat.ts'
@@ -123,7 +124,9 @@ function listSampleEvents(stops: readonly string[]): NormalizedEvent[] {
   return assembler.take()
 }
 
-/** The sample as the client would get it. What a response merely repeats of its request is left out. */
+/**
+ * The sample as the client would get it. What a response merely repeats of its request is left out.
+ */
 function writeSample(protocol: ClientProtocol, request: NormalizedRequest, plan: ExecutionPlan): JsonValue {
   const face: ChatClientFace = clientFaces[protocol]
   const context: ResponseContext = {

@@ -62,8 +62,9 @@ export class Refusals {
   }
 
   /**
-   * Takes out what the route refuses, one field after the other, until the rest is accepted. Resolves with the look at the rest; with
-   * undefined where nothing that can be taken out makes the body acceptable, or the bounds came first.
+   * Takes out what the route refuses, one field after the other, until the rest is accepted.
+   * Resolves with the look at the rest; with undefined where nothing that can be taken out makes
+   * the body acceptable, or the bounds came first.
    */
   async takeOut(first: Refused): Promise<Accepted | undefined> {
     let refused = first
@@ -84,12 +85,13 @@ export class Refusals {
   }
 
   /**
-   * Takes out all members that no protocol knows and that are refused like this one. Each is looked at without the others, in a body that is
-   * small; one after the other would translate all of them once for each. Undefined where there are no others.
+   * Takes out all members that no protocol knows and that are refused like this one. Each is looked
+   * at without the others, in a body that is small; one after the other would translate all of them
+   * once for each. Undefined where there are no others.
    */
   async #takeOutUnknown(error: GatewayError): Promise<Accepted | Refused | undefined> {
     const all = this.#listUnknown()
-    // A null asks for nothing.
+    // A null member requests nothing and is not refused.
     const members = all.filter(({ value }) => value !== null)
     const { probe } = this.#options
     if (members.length < 2 || !members.some(({ name }) => name === error.param)) return undefined
@@ -114,7 +116,7 @@ export class Refusals {
     return listInner(this.#body).flatMap(({ step, value }) => {
       const isUnknown = typeof step === 'string' && findParameter(this.#options.family, [step]) === undefined
       if (!isUnknown || this.#edits.has([step]) || this.#edits.hasInside([step])) return []
-      // Names that cannot be found again in a path are left to the general way.
+      // A name that a path cannot express is handled like any other refused field.
       const isPlain = isDeepStrictEqual(readPlace(step), [step])
       return isPlain ? [{ name: step, place: [step], value }] : []
     })
@@ -132,7 +134,8 @@ export class Refusals {
     const smallest = SMALLEST[this.#options.family]
     const named = this.#edits.toOriginal(this.#body, readPlace(error.param ?? ''))
     for (const place of listEnclosing(named)) {
-      // Without a member that it needs, the body is refused for another reason, which is not about the client's value.
+      // Without a member that it needs, the body is refused for another reason, which is not about
+      // the client's value.
       if (place.length === 1 && smallest[String(place[0])] !== undefined) continue
       const outcome = await this.#tryWithout(place, error)
       if (outcome !== undefined) return outcome
@@ -149,7 +152,10 @@ export class Refusals {
     return undefined
   }
 
-  /** Puts its smallest form in place of the member at fault; undefined where the family can do without it, or the error stays. */
+  /**
+   * Puts its smallest form in place of the member at fault; undefined where the family can do
+   * without it, or the error stays.
+   */
   async #replaceMember(error: GatewayError): Promise<Accepted | Refused | undefined> {
     const [member = ''] = readPlace(error.param ?? '')
     const smallest = SMALLEST[this.#options.family][String(member)]
@@ -157,8 +163,8 @@ export class Refusals {
   }
 
   /**
-   * Takes a place out, or puts a value there; undefined, and nothing is changed, where the error stays, or where another one is about the
-   * absence of the place.
+   * Takes a place out, or puts a value there; undefined, and nothing is changed, where the error
+   * stays, or where another one is about the absence of the place.
    */
   async #tryWithout(place: Place, error: GatewayError, value?: JsonValue): Promise<Accepted | Refused | undefined> {
     if (this.#edits.has(place)) return undefined
@@ -166,7 +172,8 @@ export class Refusals {
     const outcome = await this.#options.probe.look(edits)
     const named = this.#trace(error, this.#edits)
     if (!outcome.isAccepted) {
-      // The paths of the errors are equal also where another element has the index of the one that was taken out.
+      // The paths of the errors are equal also where another element has the index of the one that
+      // was taken out.
       const after = this.#trace(outcome.error, edits)
       const isSame = outcome.error.message === error.message && isDeepStrictEqual(after, named)
       if (isSame || (value === undefined && isDeepStrictEqual(after, place))) return undefined
@@ -183,14 +190,18 @@ export class Refusals {
       if (this.#edits.has(place) || this.#options.probe.left <= 0) continue
       const without = await this.#options.probe.look(this.#edits.with(place))
       if (isSameRefusal(without, error)) continue
-      // Another error may be about the missing field itself, so that only its inner fields can tell.
+      // Another error may be about the missing field itself, so that only its inner fields can
+      // tell.
       const blamed = (await this.#findBlamed(place, inner, error)) ?? (without.isAccepted ? place : undefined)
       if (blamed !== undefined) return blamed
     }
     return undefined
   }
 
-  /** The first refusal of a field, or of a part of it, counts: a later one may be about what was taken out, not about the body. */
+  /**
+   * The first refusal of a field, or of a part of it, counts: a later one may be about what was
+   * taken out, not about the body.
+   */
   #note(place: Place, { code, message, param = '' }: GatewayError, named: Place): void {
     const path = writePlace(place.length === 0 ? named : place)
     if (this.#fields.has(path)) return

@@ -1,6 +1,6 @@
 // The admin API over stored traffic records (operations.md 9), which is mounted only where a
 // setting switches it on. Its bodies are written here, so that the documentation does not load the
-// room that answers.
+// admin room.
 import type { Parameter, RouteDocument } from '../operation.ts'
 import type { JsonSchema } from '../schema.ts'
 
@@ -85,12 +85,12 @@ const id: Parameter = {
 
 interface Described extends Pick<RouteDocument, 'id' | 'path' | 'summary' | 'description' | 'parameters' | 'body'> {
   method?: RouteDocument['method']
-  answer?: JsonSchema
+  response?: JsonSchema
   content?: Readonly<Record<string, JsonSchema>>
   statuses?: readonly number[]
 }
 
-function describe({ method = 'get', answer, content, statuses = [], ...operation }: Described): RouteDocument {
+function describe({ method = 'get', response, content, statuses = [], ...operation }: Described): RouteDocument {
   return {
     ...operation,
     method,
@@ -98,7 +98,7 @@ function describe({ method = 'get', answer, content, statuses = [], ...operation
     responses: {
       200: {
         description: 'OK',
-        content: { ...(answer === undefined ? {} : { 'application/json': answer }), ...content }
+        content: { ...(response === undefined ? {} : { 'application/json': response }), ...content }
       }
     },
     errors: { form: 'system', statuses: [403, 503, ...(method === 'post' ? [408, 413, 415] : []), ...statuses] }
@@ -119,7 +119,7 @@ export const adminOperations: readonly RouteDocument[] = (
         '`x-total-estimate` is the number of records that the filters select, such as `37`. With more than 10000 records it counts among the ' +
         'newest 10000, as `q` does, and ends with a plus sign: `10000+`.',
       parameters: [...filters, limit(500, 100), cursor],
-      answer: closed({
+      response: closed({
         data: listOf(summary),
         limit: integer,
         cursor: nullable('string'),
@@ -135,7 +135,7 @@ export const adminOperations: readonly RouteDocument[] = (
         'With `accept: text/event-stream` the same page oldest first, then every new record, as events `log` with the id of the record; ' +
         '`last-event-id` continues behind it. An event `skipped` says how many records were left out for a slow client.',
       parameters: [limit(500, 100)],
-      answer: closed({ data: listOf(summary), limit: integer }),
+      response: closed({ data: listOf(summary), limit: integer }),
       content: { 'text/event-stream; charset=utf-8': text },
       statuses: [422, 429]
     },
@@ -169,7 +169,7 @@ export const adminOperations: readonly RouteDocument[] = (
         ),
         query('limit', 'Rows at most.', { type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
       ],
-      answer: closed({
+      response: closed({
         data: listOf({
           type: 'object',
           properties: {
@@ -198,7 +198,7 @@ export const adminOperations: readonly RouteDocument[] = (
       path: '/_admin/logs/running',
       summary: 'The model requests that run now, in all workers',
       description: 'From memory, without content; the oldest 200 of each worker. Works without a store.',
-      answer: closed({
+      response: closed({
         data: listOf(
           closed({
             request_id: text,
@@ -226,7 +226,7 @@ export const adminOperations: readonly RouteDocument[] = (
       id: 'getTrafficLogHealth',
       path: '/_admin/logs/health',
       summary: 'How the traffic log and its sinks are',
-      answer: closed({
+      response: closed({
         enabled: { type: 'boolean' },
         query_store: { enum: ['sqlite', 'postgres', null] },
         writer: { enum: ['connected', 'disconnected', 'absent'] },
@@ -259,7 +259,7 @@ export const adminOperations: readonly RouteDocument[] = (
       path: '/_admin/logs/{id}',
       summary: 'One record without its content',
       parameters: [id],
-      answer: summary,
+      response: summary,
       statuses: OF_RECORD
     },
     {
@@ -267,7 +267,7 @@ export const adminOperations: readonly RouteDocument[] = (
       path: '/_admin/logs/{id}/request',
       summary: 'The captured request of a record',
       parameters: [id],
-      answer: closed({ id: text, request_headers: nullable('object'), request_body: anyJson }),
+      response: closed({ id: text, request_headers: nullable('object'), request_body: anyJson }),
       statuses: OF_RECORD
     },
     {
@@ -275,7 +275,7 @@ export const adminOperations: readonly RouteDocument[] = (
       path: '/_admin/logs/{id}/response',
       summary: 'The captured response of a record',
       parameters: [id],
-      answer: closed({ id: text, response_body: anyJson }),
+      response: closed({ id: text, response_body: anyJson }),
       statuses: OF_RECORD
     },
     {
@@ -295,7 +295,7 @@ export const adminOperations: readonly RouteDocument[] = (
         query('max_batches', 'Batches at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 1 }),
         query('dry_run', 'Count only.', { type: 'boolean', default: true })
       ],
-      answer: closed({
+      response: closed({
         retention_days: integer,
         cutoff: text,
         dry_run: { type: 'boolean' },
@@ -328,7 +328,7 @@ export const adminOperations: readonly RouteDocument[] = (
           }
         }
       },
-      answer: closed({
+      response: closed({
         id: text,
         request_id: text,
         replayed: { const: true },
@@ -359,7 +359,7 @@ export const adminOperations: readonly RouteDocument[] = (
           }
         }
       },
-      answer: closed({
+      response: closed({
         id: text,
         redacted_fields: listOf(text),
         result: closed(

@@ -26,7 +26,10 @@ interface Life {
   lastErrorStatus: string | undefined
 }
 
-/** On the request itself: a map would keep every request alive in its earlier tables until a full garbage collection. */
+/**
+ * On the request itself: a map would keep every request alive in its earlier tables until a full
+ * garbage collection.
+ */
 function lifeOf(request: RequestView): Life | undefined {
   return request.metricsState as Life | undefined
 }
@@ -93,7 +96,10 @@ class MetricsObserver implements RequestObserver {
     if (attempt > 0) upstreamRetries.at(provider).add(1)
   }
 
-  /** Counts what no exchange has shown: an error or something unusable in the content of a response with status 200. */
+  /**
+   * Counts a failure that the status of no exchange shows: an error or unusable content in a
+   * response with status 200.
+   */
   upstreamFailed(request: RequestView, errorType: string, providerKind: string | undefined): void {
     const life = lifeOf(request)
     const status = errorType.replace(/^http_/, '')
@@ -208,7 +214,10 @@ function isError(status: string): boolean {
   return Number.isNaN(code) || code >= 400
 }
 
-/** The trace of a request whose span is exported; others would lead nowhere. */
+/**
+ * The trace of a request whose span is exported: an exemplar of any other trace could not be
+ * opened.
+ */
 function findTrace({ traceContext }: RequestView): string | undefined {
   return traceContext?.isSampled === true ? traceContext.traceId : undefined
 }

@@ -66,12 +66,18 @@ export async function createTracing(options: TracingOptions): Promise<RequestObs
 }
 
 const BATCH_MAX = 512
-/** Collectors refuse messages beyond 4 MiB unless they are told otherwise. */
+/** Collectors refuse messages beyond 4 MiB unless they are configured otherwise. */
 const BATCH_CHARACTERS_MAX = 2 * 1024 * 1024
-/** Messages, responses, tools and tool calls may each be captured, in an attribute of OpenInference and in one of its own. */
+/**
+ * Messages, responses, tools and tool calls may each be captured, in an attribute of OpenInference
+ * and in one of its own.
+ */
 const CAPTURED_ATTRIBUTES = 6
 
-/** How many spans one export holds: as many as a collector takes when every one of them has all its captured texts. */
+/**
+ * How many spans one export holds: as many as a collector takes when every one of them has all its
+ * captured texts.
+ */
 function batchSize(settings: Settings): number {
   if (!settings.observabilityCaptureContent) return BATCH_MAX
   const charactersMax = CAPTURED_ATTRIBUTES * settings.observabilityMaxContentLength

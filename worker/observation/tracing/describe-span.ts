@@ -37,7 +37,10 @@ export interface DescribedSpan {
 export interface SpanDescriber {
   /** The span of the request itself; `more` are further attributes of it. */
   describeRequest(ended: EndedRequest, more?: Values): DescribedSpan
-  /** The span of the call to its provider; undefined for a request that is no call of a model or never had a provider. */
+  /**
+   * The span of the call to its provider; undefined for a request that is no call of a model or
+   * never had a provider.
+   */
   describeCall(ended: EndedRequest, more?: Values): DescribedSpan | undefined
 }
 
@@ -86,7 +89,10 @@ export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
   }
 }
 
-/** A call has the name of its operation once its provider was chosen; before that it is a request like any other. */
+/**
+ * A call has the name of its operation once its provider was chosen; before that it is a request
+ * like any other.
+ */
 function findModelSpan({ request, closed }: EndedRequest): ModelSpan | undefined {
   return closed.facts.providerKind === undefined ? undefined : request.operation?.span
 }
@@ -126,7 +132,10 @@ function describeEnd(name: string, { closed, record }: EndedRequest): Values {
   }
 }
 
-/** A stream that its client left or that the drain deadline ended has no event of its own for that. */
+/**
+ * Adds the event of a stream that ended by a client disconnect or at the drain deadline: its record
+ * has none.
+ */
 function describeAbort({ request, closed, record }: EndedRequest): Milestone[] {
   if (closed.lifecycle !== 'streaming_aborted' || closed.errorType !== 'stream_cancelled') return []
   if (record.response.eventCount === 0) return []

@@ -1,5 +1,5 @@
 // The OTLP exporter that the settings describe (operations.md 11.1 and 11.6). Settings come by
-// message, so nothing is left for the exporters to read in the environment.
+// message, so the exporters find no variables in the environment.
 
 import type { ChannelCredentials } from '@grpc/grpc-js'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
@@ -17,7 +17,10 @@ const HTTP_DEFAULT = 'http://localhost:4318'
 const HTTP_CONNECTIONS_MAX = 8
 const TRACES_PATH = '/v1/traces'
 
-/** Loads one of the two exporters. Rejects when its package is missing, the certificate cannot be read, or gRPC cannot carry a header. */
+/**
+ * Loads one of the two exporters. Rejects when its package is missing, the certificate cannot be
+ * read, or gRPC cannot carry a header.
+ */
 export async function createExporter(settings: ExporterSettings, version: string): Promise<SpanExporter> {
   const { traceCollectorEndpoint, otel } = settings
   const headers = exporterHeaders(settings)
@@ -25,10 +28,12 @@ export async function createExporter(settings: ExporterSettings, version: string
     otel.exporterOtlpCertificate === undefined ? undefined : Buffer.from(readTextFile(otel.exporterOtlpCertificate))
   const common = {
     timeoutMillis: Math.min(otel.exporterOtlpTimeout ?? EXPORT_TIMEOUT_MS, EXPORT_TIMEOUT_MS),
-    // The type of the option is an enumeration of a package that only the exporters depend on; its members are these words.
+    // The type of the option is an enumeration of a package that only the exporters depend on; its
+    // members are these words.
     compression: (otel.exporterOtlpCompression ?? 'none') as never,
     userAgent: `llm-gateway/${version}`,
-    // The queue bounds what is on its way; at the end of a worker all that it holds leaves at once.
+    // The queue bounds the running exports; when a worker closes, all held spans are exported at
+    // once.
     concurrencyLimit: Number.MAX_SAFE_INTEGER
   }
   if (otel.exporterOtlpProtocol === 'http/protobuf') {
@@ -74,7 +79,10 @@ function createGrpcCredentials(
   return credentials.createSsl(certificate ?? null)
 }
 
-/** The endpoint with the path of OTLP over HTTP; an endpoint that has this path already is taken as it is. */
+/**
+ * The endpoint with the path of OTLP over HTTP; an endpoint that has this path already is taken as
+ * it is.
+ */
 export function httpTracesUrl(endpoint: string): string {
   const url = new URL(endpoint === GRPC_DEFAULT ? HTTP_DEFAULT : endpoint)
   const path = url.pathname.replace(/\/+$/, '')
@@ -82,7 +90,10 @@ export function httpTracesUrl(endpoint: string): string {
   return url.href
 }
 
-/** The headers of `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,…`, percent-encoded), and the key of the collector as a bearer token. */
+/**
+ * The headers of `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,…`, percent-encoded), and the key of the
+ * collector as a bearer token.
+ */
 export function exporterHeaders({
   traceApiKey,
   otel

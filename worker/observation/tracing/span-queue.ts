@@ -10,7 +10,9 @@ export interface SpanQueueOptions {
   readonly exporter: SpanExporter
   /** Spans that may be held, those on their way to the collector included. */
   readonly size: number
-  /** False: a full queue is sent at once, in parallel, and up to twice its size is held meanwhile. */
+  /**
+   * False: a full queue is sent at once, in parallel, and up to twice its size is held until then.
+   */
   readonly dropsWhenFull: boolean
   readonly batchSize: number
   readonly counts: SpanCounts
@@ -19,7 +21,10 @@ export interface SpanQueueOptions {
   readonly nowMs: () => number
 }
 
-/** Takes the counters of the metrics `gateway_trace_spans_total` and `gateway_trace_spans_dropped_total`. */
+/**
+ * Takes the counters of the metrics `gateway_trace_spans_total` and
+ * `gateway_trace_spans_dropped_total`.
+ */
 export interface SpanCounts {
   exported(count: number): void
   dropped(count: number): void
@@ -33,8 +38,8 @@ const PROCESSOR_TIMEOUT_MS = EXPORT_TIMEOUT_MS + 1_000
 const HELD_CHARACTERS_MAX = 32 * 1024 * 1024
 const WARNING_INTERVAL_MS = 10_000
 /**
- * How long the last spans may take, and how long when the collector did not take those before. The supervisor allows a worker five seconds
- * for everything that it closes.
+ * How long the last spans may take, and how long when the collector did not take those before. The
+ * supervisor allows a worker five seconds for everything that it closes.
  */
 const CLOSE_TIMEOUT_MS = 2_000
 const CLOSE_TIMEOUT_AFTER_FAILURE_MS = 500
@@ -84,7 +89,10 @@ export class SpanQueue implements SpanProcessor {
     return this.#batches.forceFlush()
   }
 
-  /** Sends what is held, within a fixed time; what is left then counts as dropped. Never rejects. */
+  /**
+   * Sends what is held, within a fixed time; spans that are held after it count as dropped. Never
+   * rejects.
+   */
   async shutdown(): Promise<void> {
     const timeoutMs = this.#isFailing ? CLOSE_TIMEOUT_AFTER_FAILURE_MS : CLOSE_TIMEOUT_MS
     try {
@@ -145,7 +153,10 @@ export class SpanQueue implements SpanProcessor {
   }
 }
 
-/** The code of the system, of HTTP or of gRPC: a message may name addresses or repeat what the collector answered. */
+/**
+ * The code of the system, of HTTP or of gRPC: a message may name addresses or repeat the
+ * collector's response.
+ */
 function nameOf(error: Error): string {
   return 'code' in error && error.code !== undefined ? `export_failed_${error.code}` : 'export_failed'
 }

@@ -69,7 +69,7 @@ export class SpanWriter {
   }
 }
 
-/** The client's own span, so that ours is its child. */
+/** The client's own span, so that the gateway's span is its child. */
 function parentContext(request: RequestTrace): Context {
   const { parent } = request
   if (parent === undefined) return ROOT_CONTEXT

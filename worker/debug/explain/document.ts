@@ -12,7 +12,7 @@ import { explainBody } from './explain.ts'
 import { type Accepted, createChatProbe, createEmbeddingsProbe } from './probe.ts'
 
 /** Explains a body of a family on the route that its model selects. Makes no call to a provider. */
-export async function answerExplain(
+export async function writeExplanation(
   task: Extract<DebugTask, { type: 'explain' }>,
   { body, bytes }: { body: JsonObject; bytes: number },
   context: DebugContext,
