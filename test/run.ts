@@ -29,7 +29,7 @@ const GROUPS = join(root, '.tap', 'groups')
 const COSTS = join(root, '.tap', 'costs')
 const SHARES = join(root, 'test', 'shares.json')
 /** Enough to load the modules seldom, and few enough for the groups to end at about the same time. */
-const GROUP_FILES_MAX = 16
+const GROUP_FILES_MAX = 40
 
 const { values, positionals: named } = parseArgs({
   options: { long: { type: 'boolean' }, 'write-shares': { type: 'boolean' } },
@@ -115,8 +115,10 @@ function checkShares(cost: RunCost): boolean {
     writeFileSync(SHARES, `${JSON.stringify({ ...readShares(), [set]: sharesOf(cost) }, undefined, 2)}\n`)
     return true
   }
-  const faults = judgeCosts(cost, readShares()[set] ?? {})
   const command = `npm ${set === 'long' ? 'run test:long' : 'test'} -- --write-shares`
+  const shares = readShares()[set]
+  if (shares === undefined) process.stdout.write(`No file is judged before shares are written: ${command}\n`)
+  const faults = shares === undefined ? [] : judgeCosts(cost, shares)
   for (const fault of faults) process.stdout.write(`not ok ${fault}\n`)
   if (faults.length > 0) process.stdout.write(`Make them cheaper, or write all shares anew: ${command}\n`)
   return faults.length === 0

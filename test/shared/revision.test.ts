@@ -123,15 +123,10 @@ t.test('a cell that is not blocked names the tested SDK version and existing tes
     openai_chat_completions: ['openai-node', 'openai', 'end-to-end/openai-sdk.test.ts', 'conformance/completions.json'],
     openai_responses: ['openai-node', 'openai', 'end-to-end/openai-responses.test.ts', 'conformance/responses.json']
   }
-  const sdkSuites: Record<string, string> = {
-    chat_compatible: 'official-sdks.test.ts',
-    content_compatible: 'official-sdks-content.test.ts',
-    messages_compatible: 'official-sdks-messages.test.ts'
-  }
   for (const cell of supportMatrix) {
     if (cell.status === 'blocked') continue
     const [window, packageName, ...nativeSuites] = sdks[cell.publicProtocol]
-    const bridgeSuites = [`end-to-end/bridge/${sdkSuites[cell.upstreamProvider]}`, 'conformance/bridge.json']
+    const bridgeSuites = ['end-to-end/bridge/official-sdks.test.ts', 'conformance/bridge.json']
     const suites = cell.upstreamProvider === 'native' ? nativeSuites : bridgeSuites
     const { version } = JSON.parse(
       readFileSync(join(root, 'node_modules', String(packageName), 'package.json'), 'utf8')
