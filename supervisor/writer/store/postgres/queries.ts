@@ -1,17 +1,9 @@
 // Answers questions from Postgres, with the statements that SQLite gets.
 import type { Pool } from 'pg'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readEstimate, readPayload, readStoreStatus, readSummary, readSums } from '../rows.ts'
-import {
-  countExpired,
-  type Dialect,
-  type Statement,
-  selectEstimate,
-  selectPage,
-  selectPayload,
-  selectRecord,
-  selectSums
-} from '../statements.ts'
+import { createStatementQueries } from '../queries.ts'
+import { type Row, readStoreStatus } from '../rows.ts'
+import type { Dialect, Statement } from '../statements.ts'
 import { cleanValue } from './clean-value.ts'
 
 export const postgresDialect: Dialect = {
@@ -43,21 +35,8 @@ const STATUS: Statement = {
 /** Questions for the database of this pool. */
 export function createPostgresQueries(pool: Pool): TrafficQueries {
   const all = async ({ sql, values }: Statement) => (await pool.query<Row>(sql, values.map(cleanValue))).rows
-  const first = async (statement: Statement) => (await all(statement))[0]
-
   return {
-    list: async page => (await all(selectPage(page, postgresDialect))).map(readSummary),
-    estimate: async filter => readEstimate(await first(selectEstimate(filter, postgresDialect))),
-    async find(id) {
-      const row = await first(selectRecord(id, postgresDialect))
-      return row === undefined ? undefined : readSummary(row)
-    },
-    async findPayload(id) {
-      const row = await first(selectPayload(id, postgresDialect))
-      return row === undefined ? undefined : readPayload(row)
-    },
-    countExpired: async cutoffs => Number((await first(countExpired(cutoffs, postgresDialect)))?.count),
-    sums: async request => (await all(selectSums(request, postgresDialect))).map(readSums),
-    readStatus: async () => readStoreStatus((await first(STATUS)) ?? {}, { walBytes: null })
+    ...createStatementQueries(all, postgresDialect),
+    readStatus: async () => readStoreStatus((await all(STATUS))[0] ?? {}, { walBytes: null })
   }
 }

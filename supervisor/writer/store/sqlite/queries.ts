@@ -3,17 +3,9 @@
 import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
-import { type Row, readEstimate, readPayload, readStoreStatus, readSummary, readSums } from '../rows.ts'
-import {
-  countExpired,
-  type Dialect,
-  type Statement,
-  selectEstimate,
-  selectPage,
-  selectPayload,
-  selectRecord,
-  selectSums
-} from '../statements.ts'
+import { createStatementQueries } from '../queries.ts'
+import { type Row, readStoreStatus } from '../rows.ts'
+import type { Dialect, Statement } from '../statements.ts'
 import { IS_IN_ANY_BLOCK } from './schema.ts'
 
 export const sqliteDialect: Dialect = {
@@ -49,22 +41,10 @@ export interface SqliteQueries extends TrafficQueries {
 export function openSqliteQueries(path: string): SqliteQueries {
   const database = new Database(path, { readonly: true, fileMustExist: true })
   database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  const all = ({ sql, values }: Statement) => database.prepare(sql).all(...values) as Row[]
-  const first = ({ sql, values }: Statement) => database.prepare(sql).get(...values) as Row | undefined
+  const all = async ({ sql, values }: Statement) => database.prepare(sql).all(...values) as Row[]
 
   return {
-    list: async page => all(selectPage(page, sqliteDialect)).map(readSummary),
-    estimate: async filter => readEstimate(first(selectEstimate(filter, sqliteDialect))),
-    async find(id) {
-      const row = first(selectRecord(id, sqliteDialect))
-      return row === undefined ? undefined : readSummary(row)
-    },
-    async findPayload(id) {
-      const row = first(selectPayload(id, sqliteDialect))
-      return row === undefined ? undefined : readPayload(row)
-    },
-    countExpired: async cutoffs => Number(first(countExpired(cutoffs, sqliteDialect))?.count),
-    sums: async request => all(selectSums(request, sqliteDialect)).map(readSums),
+    ...createStatementQueries(all, sqliteDialect),
     async readStatus() {
       const row = database.prepare(STATUS).get() as Row
       return readStoreStatus(row, { walBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0 })
