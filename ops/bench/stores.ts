@@ -21,8 +21,8 @@ import type { RelationalStore } from '../../supervisor/writer/sink.ts'
 import { connectToPostgres } from '../../supervisor/writer/store/postgres/connect.ts'
 import { openSqliteQueries } from '../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteStore } from '../../supervisor/writer/store/sqlite/sink.ts'
+import { findFreePort } from '../net/free-port.ts'
 import { divideRecord, FIRST_MS, listFilters, makeContent, makeRecord } from './store-records.ts'
-import { findFreePort } from './targets.ts'
 
 const STORED_PER_SECOND_MIN = 20_000
 const LIST_MS_MAX = 5

@@ -3,9 +3,9 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findFreePort } from '../net/free-port.ts'
 import type { BodyShape } from './bodies.ts'
 import { PROVIDER_KEY_VARIABLE, writeBridgeProfile } from './bridge-profile.ts'
 import { chooseProcessors, moveTo } from './processors.ts'
@@ -183,16 +183,6 @@ function startProduct({ checkout, port, variables, logFile, folder, nodeOptions 
 async function readPort(child: ChildProcess): Promise<number> {
   const [message] = await once(child, 'message', { signal: AbortSignal.timeout(START_DEADLINE_MS) })
   return (message as { port: number }).port
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address !== 'object' || address === null) throw new Error('No free port was found.')
-  return address.port
 }
 
 async function waitUntilReady(port: number): Promise<void> {

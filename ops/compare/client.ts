@@ -2,6 +2,7 @@
 
 import { Agent, type IncomingMessage, request as openRequest } from 'node:http'
 import { connect } from 'node:net'
+import { readWholeBody } from '../net/whole-body.ts'
 import type { CaseRequest, WireResponse } from './types.ts'
 
 const DEADLINE_MS = 20_000
@@ -54,14 +55,8 @@ function send(port: number, agent: Agent, { method, path, headers, body }: CaseR
 }
 
 async function readResponse(incoming: IncomingMessage): Promise<WireResponse> {
-  const chunks: Buffer[] = []
-  let end: WireResponse['end'] = 'complete'
-  try {
-    for await (const chunk of incoming) chunks.push(chunk as Buffer)
-  } catch {
-    end = 'broken'
-  }
-  return { status: incoming.statusCode ?? 0, headers: incoming.rawHeaders, body: Buffer.concat(chunks), end }
+  const { bytes, end } = await readWholeBody(incoming)
+  return { status: incoming.statusCode ?? 0, headers: incoming.rawHeaders, body: bytes, end }
 }
 
 /** The whole response, its head included, stands in the body. */

@@ -1,20 +1,18 @@
 // Reads and checks a v1 chat request: `POST <base>/chat/completions` with strings as `content`.
 import type { ChatRequest, ChatTurn, ToolChoice } from './chat-request.ts'
-import { checkFiles, joinTurns, type ReadResult, type ReadScope } from './chat-wire.ts'
-import { badRequest, noSuchModel, UpstreamError, unprocessable } from './errors.ts'
+import { checkFiles, type ReadResult, type ReadScope } from './chat-wire.ts'
+import { badRequest, UpstreamError, unprocessable } from './errors.ts'
 import { asJson, isObject, type JsonObject, type JsonValue } from './json.ts'
-import type { Thread } from './threads.ts'
+import { checkMessage, readConversation, readNativeBody } from './read-native.ts'
 import {
   checkNumber,
   checkSampling,
   checkStrings,
-  checkSystemPlace,
   checkType,
   type FunctionSpecification,
   readFunctions,
   readHistoryCall,
-  readOutputSchema,
-  refuseNulls
+  readOutputSchema
 } from './validation.ts'
 
 const roles = ['system', 'user', 'assistant', 'function', 'search_result', 'function_in_progress']
@@ -22,26 +20,15 @@ const roles = ['system', 'user', 'assistant', 'function', 'search_result', 'func
 const foreignMembers = ['tools', 'tool_choice', 'tool_config', 'parallel_tool_calls']
 
 /** Reads a v1 chat request. Throws UpstreamError 400, 404 or 422 where the upstream refuses the request. */
-export function readChatV1(body: unknown, scope: ReadScope): ReadResult {
-  if (!isObject(body)) throw badRequest('the body must be an object')
-  refuseNulls(body, '')
-  for (const name of foreignMembers) {
-    if (body[name] !== undefined) throw badRequest(`${name} is not known here`)
-  }
+export function readChatV1(value: unknown, scope: ReadScope): ReadResult {
+  const body = readNativeBody(value, foreignMembers)
   checkOptions(body)
-  const thread = readThread(body, scope)
-  const model = typeof body.model === 'string' ? body.model : thread?.model
-  if (model === undefined) throw unprocessable('model is required')
-  const known = scope.models.find(model)
-  if (known === undefined) throw noSuchModel()
-  if (known.type !== 'chat') throw unprocessable('Requested model does not support chat completions')
-  if (!Array.isArray(body.messages) || body.messages.length === 0) throw unprocessable('messages must not be empty')
-  const turns = body.messages.map((message, index) => readMessage(message, index, scope))
+  const { model, thread, turns, joined } = readConversation(body, scope, { startsThread, readMessage })
   const functions = body.functions === undefined ? [] : readFunctions(body.functions, 'functions')
   const request: ChatRequest = {
     dialect: 'v1',
     model,
-    turns: joinTurns(thread, turns, isObject(body.storage) ? body.storage.limit : undefined),
+    turns: joined,
     functions,
     builtins: [],
     choice: readChoice(body, functions),
@@ -68,33 +55,23 @@ function checkOptions(body: Record<string, unknown>): void {
   }
 }
 
-function readThread(body: Record<string, unknown>, scope: ReadScope): Thread | null {
-  const { storage } = body
-  if (!isObject(storage)) return null
-  if (typeof storage.thread_id === 'string')
-    return scope.threads.find({ account: scope.account, id: storage.thread_id })
-  if (storage.is_stateful !== true && typeof storage.assistant_id !== 'string') return null
-  const model = typeof body.model === 'string' ? body.model : 'GigaChat'
-  return scope.threads.start({ account: scope.account, model })
+function startsThread(storage: Record<string, unknown>): boolean {
+  return storage.is_stateful === true || typeof storage.assistant_id === 'string'
 }
 
 function readMessage(message: unknown, index: number, scope: ReadScope): ChatTurn {
-  const at = `messages[${index}]`
-  if (!isObject(message)) throw badRequest(`${at} must be an object`)
-  const { role } = message
-  if (typeof role !== 'string' || !roles.includes(role)) throw unprocessable(`${at}.role is unknown`)
-  checkSystemPlace(role, index)
-  const content = message.content ?? ''
+  const { fields, role, at } = checkMessage(message, index, roles)
+  const content = fields.content ?? ''
   if (typeof content !== 'string') throw badRequest(`${at}.content must be a string`)
-  const attachments = checkStrings(message, 'attachments', `${at}.attachments`)
+  const attachments = checkStrings(fields, 'attachments', `${at}.attachments`)
   if (attachments.length > 0) checkFiles(attachments, scope, id => new UpstreamError(404, `No such file ${id}`))
-  if (message.function_call !== undefined) readHistoryCall(message.function_call, `${at}.function_call`)
+  if (fields.function_call !== undefined) readHistoryCall(fields.function_call, `${at}.function_call`)
   switch (role) {
     case 'system':
     case 'user':
       return { role, text: content, results: [], fileCount: attachments.length }
     case 'function':
-      return { role: 'result', text: content, results: [readResult(message, content, at)], fileCount: 0 }
+      return { role: 'result', text: content, results: [readResult(fields, content, at)], fileCount: 0 }
     default:
       return { role: 'assistant', text: content, results: [], fileCount: 0 }
   }

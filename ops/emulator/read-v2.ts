@@ -1,22 +1,20 @@
 // Reads and checks a v2 chat request: `content` is an array of parts without a `type`, each entry of `tools` has one key.
 import { builtinNames } from './builtins.ts'
 import type { ChatRequest, ChatTurn, ToolChoice } from './chat-request.ts'
-import { checkFiles, joinTurns, type ReadResult, type ReadScope } from './chat-wire.ts'
-import { badRequest, noSuchModel, UpstreamError, unprocessable } from './errors.ts'
+import { checkFiles, type ReadResult, type ReadScope } from './chat-wire.ts'
+import { badRequest, UpstreamError, unprocessable } from './errors.ts'
 import { asJson, isObject, type JsonValue } from './json.ts'
 import { canCallInParallel } from './models.ts'
-import type { Thread } from './threads.ts'
+import { checkMessage, readConversation, readNativeBody } from './read-native.ts'
 import {
   checkNumber,
   checkSampling,
   checkStrings,
-  checkSystemPlace,
   checkType,
   type FunctionSpecification,
   readFunctions,
   readHistoryCall,
-  readOutputSchema,
-  refuseNulls
+  readOutputSchema
 } from './validation.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool', 'reasoning']
@@ -34,27 +32,16 @@ const foreignMembers = [
 const stateIdMembers = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id']
 
 /** Reads a v2 chat request. Throws UpstreamError 400, 404 or 422 where the upstream refuses the request. */
-export function readChatV2(body: unknown, scope: ReadScope): ReadResult {
-  if (!isObject(body)) throw badRequest('the body must be an object')
-  refuseNulls(body, '')
-  for (const name of foreignMembers) {
-    if (body[name] !== undefined) throw badRequest(`${name} is not known here`)
-  }
+export function readChatV2(value: unknown, scope: ReadScope): ReadResult {
+  const body = readNativeBody(value, foreignMembers)
   checkOptions(body)
   const options = readModelOptions(body)
-  const thread = readThread(body, scope)
-  const model = typeof body.model === 'string' ? body.model : thread?.model
-  if (model === undefined) throw unprocessable('model is required')
-  const known = scope.models.find(model)
-  if (known === undefined) throw noSuchModel()
-  if (known.type !== 'chat') throw unprocessable('Requested model does not support chat completions')
-  if (!Array.isArray(body.messages) || body.messages.length === 0) throw unprocessable('messages must not be empty')
-  const turns = body.messages.map((message, index) => readMessage(message, index, scope))
+  const { model, thread, turns, joined } = readConversation(body, scope, { startsThread, readMessage })
   const { functions, builtins } = readTools(body.tools)
   const request: ChatRequest = {
     dialect: 'v2',
     model,
-    turns: joinTurns(thread, turns, isObject(body.storage) ? body.storage.limit : undefined),
+    turns: joined,
     functions,
     builtins,
     choice: readChoice(body.tool_config, functions, builtins),
@@ -128,23 +115,13 @@ function readOutput(format: unknown): ChatRequest['output'] {
 }
 
 /** `storage: {}` starts a thread, `storage: {thread_id}` continues one. */
-function readThread(body: Record<string, unknown>, scope: ReadScope): Thread | null {
-  const { storage } = body
-  if (!isObject(storage)) return null
-  if (typeof storage.thread_id === 'string')
-    return scope.threads.find({ account: scope.account, id: storage.thread_id })
-  const model = typeof body.model === 'string' ? body.model : 'GigaChat'
-  return scope.threads.start({ account: scope.account, model })
-}
+const startsThread = (): boolean => true
 
 function readMessage(message: unknown, index: number, scope: ReadScope): ChatTurn {
-  const at = `messages[${index}]`
-  if (!isObject(message)) throw badRequest(`${at} must be an object`)
-  const { role, content } = message
-  if (typeof role !== 'string' || !roles.includes(role)) throw unprocessable(`${at}.role is unknown`)
-  checkSystemPlace(role, index)
+  const { fields, role, at } = checkMessage(message, index, roles)
+  const { content } = fields
   if (!Array.isArray(content)) throw badRequest(`${at}.content must be an array of parts`)
-  checkStateIds(message, at, scope)
+  checkStateIds(fields, at, scope)
   const turn: ChatTurn = { role: mapRole(role), text: '', results: [], fileCount: 0 }
   content.forEach((part, partIndex) => {
     readPart(part, `${at}.content[${partIndex}]`, turn, scope)

@@ -3,6 +3,7 @@
 import { Agent, type IncomingMessage, request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { readWholeBody } from '../net/whole-body.ts'
 import { EXCHANGE_DEADLINE_MS, type WireResponse } from './wire-response.ts'
 
 export interface ClientRequest {
@@ -63,18 +64,12 @@ function sendOnce(port: number, agent: Agent, { method, path, headers, body }: C
 }
 
 async function readResponse(incoming: IncomingMessage): Promise<WireResponse> {
-  const chunks: Buffer[] = []
-  let end: WireResponse['end'] = 'complete'
-  try {
-    for await (const chunk of incoming) chunks.push(chunk as Buffer)
-  } catch {
-    end = 'broken'
-  }
+  const { bytes, end } = await readWholeBody(incoming)
   const headers = new Headers()
   for (let index = 0; index < incoming.rawHeaders.length; index += 2) {
     headers.append(incoming.rawHeaders[index] ?? '', incoming.rawHeaders[index + 1] ?? '')
   }
-  return { status: incoming.statusCode ?? 0, headers, bytes: Buffer.concat(chunks), end }
+  return { status: incoming.statusCode ?? 0, headers, bytes, end }
 }
 
 export interface ByteExchange {

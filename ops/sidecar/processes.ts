@@ -2,7 +2,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { StepFailure } from './step-failure.ts'
 
@@ -63,15 +62,4 @@ export async function startUpstream(
     started.exited.then(code => Promise.reject(new StepFailure(`the upstream ended with ${code}`)))
   ])
   return { started, chatBaseUrl: JSON.parse(String(line)).chatBaseUrl }
-}
-
-/** A port on which nothing listens at the moment. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address !== 'object' || address === null) throw new StepFailure('no free port was found')
-  return address.port
 }

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findFreePort } from '../net/free-port.ts'
 import { type Artifact, linkDependencies, packArtifact, unpackArtifact } from './artifact.ts'
 import {
   checkCapabilities,
@@ -14,7 +15,7 @@ import {
   type Revisions,
   readInspection
 } from './documents.ts'
-import { findFreePort, runNode, type Started, startNode, startUpstream } from './processes.ts'
+import { runNode, type Started, startNode, startUpstream } from './processes.ts'
 import { StepFailure } from './step-failure.ts'
 import { sendTraffic } from './traffic.ts'
 
