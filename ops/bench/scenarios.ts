@@ -28,44 +28,48 @@ export interface BridgeScenario extends Omit<Scenario, 'familyRatioMax'> {
 export type OtherFamily = Exclude<Family, 'completions'>
 export const otherFamilies: OtherFamily[] = ['responses', 'messages', 'content']
 
+const smallWhole = {
+  unit: 'CPU µs per request',
+  shape: { model: 'bench-L0-N1-G0', bytes: 2048, isStream: false },
+  connections: 32,
+  requests: 3_000,
+  // The compiler is at work for that long in the larger of the programs; a tenth of it would show mostly the compiler.
+  warmUpRequests: 24_000,
+  events: 1,
+  measure: 'cpu'
+} satisfies Partial<Scenario>
+
+const longStream = {
+  unit: 'CPU µs per event',
+  shape: { model: 'bench-L0-N200-G0', bytes: 2048, isStream: true },
+  connections: 16,
+  requests: 250,
+  warmUpRequests: 2_000,
+  events: 201,
+  measure: 'cpu'
+} satisfies Partial<Scenario>
+
 export const scenarios: Scenario[] = [
   {
+    ...smallWhole,
     name: 'whole response, 2 KB in, 1 KB out, 32 connections',
-    unit: 'CPU µs per request',
-    shape: { model: 'bench-L0-N1-G0', bytes: 2048, isStream: false },
-    connections: 32,
-    requests: 3_000,
-    // The compiler is at work for that long in the larger of the programs; a tenth of it would show mostly the compiler.
-    warmUpRequests: 24_000,
-    events: 1,
-    measure: 'cpu',
     ratioMax: 1.7,
     // A Responses object repeats the members of the request and carries more of its own.
     familyRatioMax: { responses: 1.2, messages: 1.1, content: 1.1 }
   },
   {
+    ...longStream,
     name: 'stream of 200 events without pause, each in a chunk as upstreams send them, 16 connections',
-    unit: 'CPU µs per event',
-    shape: { model: 'bench-L0-N200-G0', bytes: 2048, isStream: true },
-    connections: 16,
-    requests: 250,
-    warmUpRequests: 2_000,
-    events: 201,
-    measure: 'cpu',
     ratioMax: 1.5,
     // Every event of a Responses stream carries a type, a sequence number and the ids of its item.
     familyRatioMax: { responses: 1.25, messages: 1.1, content: 1.1 }
   },
   {
     // Without a goal: a relay does nothing per event, so here it has a tenth of the work and the product all of it.
+    ...longStream,
     name: 'the same with ten events in a chunk',
-    unit: 'CPU µs per event',
     shape: { model: 'bench-L0-N200-G0-P10', bytes: 2048, isStream: true },
-    connections: 16,
-    requests: 250,
-    warmUpRequests: 500,
-    events: 201,
-    measure: 'cpu'
+    warmUpRequests: 500
   },
   {
     name: 'first content of a paced stream, upstream latency 20 ms',
@@ -81,49 +85,33 @@ export const scenarios: Scenario[] = [
 
 export const bridgeScenarios: BridgeScenario[] = [
   {
+    ...smallWhole,
     name: 'chat_compatible, whole response, 2 KB in, 1 KB out, 32 connections',
-    unit: 'CPU µs per request',
-    shape: { model: 'bench-L0-N1-G0', bytes: 2048, isStream: false },
-    connections: 32,
-    requests: 3_000,
-    warmUpRequests: 24_000,
-    events: 1,
-    measure: 'cpu',
     ratioMax: 1.25,
     translatedRatioMax: { responses: 1.5, messages: 1.5, content: 1.5 }
   },
   {
+    ...smallWhole,
     name: 'chat_compatible, whole response, 50 KB in, 1 KB out, 16 connections',
-    unit: 'CPU µs per request',
     shape: { model: 'bench-L0-N1-G0', bytes: 50 * 1024, isStream: false },
     connections: 16,
     requests: 800,
     warmUpRequests: 6_000,
-    events: 1,
-    measure: 'cpu',
     ratioMax: 1.5,
     translatedRatioMax: { responses: 2, messages: 2, content: 2 }
   },
   {
+    ...smallWhole,
     name: 'chat_compatible, whole response, 1 MB in, 1 KB out, 4 connections',
-    unit: 'CPU µs per request',
     shape: { model: 'bench-L0-N1-G0', bytes: 1024 * 1024, isStream: false },
     connections: 4,
     requests: 60,
     warmUpRequests: 300,
-    events: 1,
-    measure: 'cpu',
     ratioMax: 1.5
   },
   {
     // Without a goal of its own: what an event costs on its way through the bridge.
-    name: 'chat_compatible, stream of 200 events without pause, 16 connections',
-    unit: 'CPU µs per event',
-    shape: { model: 'bench-L0-N200-G0', bytes: 2048, isStream: true },
-    connections: 16,
-    requests: 250,
-    warmUpRequests: 2_000,
-    events: 201,
-    measure: 'cpu'
+    ...longStream,
+    name: 'chat_compatible, stream of 200 events without pause, 16 connections'
   }
 ]
