@@ -54,32 +54,30 @@ const nativeTreatments: Treatments = {
   usage_reasoning_tokens: 'unsupported'
 }
 
-/** The treatments on the wire of OpenAI chat completions. It has no hosted tools; a reasoning effort is forwarded, a summary is not. */
-const chatCompatibleTreatments: Treatments = {
+/**
+ * The treatments on the wire of every external kind: none has hosted tools. What is kept of
+ * reasoning controls differs by wire: chat completions gets the effort, but no summary; the Google
+ * GenAI API gets an effort as a level or a budget of thinking, as the model takes it; Anthropic
+ * Messages gets effort and budget, and thoughts come back with their signatures.
+ */
+const externalTreatments: Treatments = {
   ...nativeTreatments,
   hosted_and_provider_native_tools: 'unsupported',
   usage_reasoning_tokens: 'exact'
 }
 
-/**
- * The treatments on the wire of the Google GenAI API. An effort of another protocol becomes a level or a budget of thinking, as the model
- * takes it.
- */
-const contentCompatibleTreatments: Treatments = {
-  ...nativeTreatments,
-  hosted_and_provider_native_tools: 'unsupported',
-  usage_reasoning_tokens: 'exact'
-}
+/** Creates the cells of an external kind; a cell differs from `externalTreatments` where its protocol does. */
+const createCells =
+  (reasonId: string) =>
+  (clientSuite: string, differences: Partial<Treatments> = {}): BuiltCell => ({
+    reasonId,
+    evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
+    treatments: { ...externalTreatments, ...differences }
+  })
 
-/**
- * The treatments on the wire of Anthropic Messages. An effort and a budget of thinking are forwarded, and thoughts come back with their
- * signatures.
- */
-const messagesCompatibleTreatments: Treatments = {
-  ...nativeTreatments,
-  hosted_and_provider_native_tools: 'unsupported',
-  usage_reasoning_tokens: 'exact'
-}
+const createChatCompatibleCell = createCells('openai_chat_completions_facade')
+const createContentCompatibleCell = createCells('content_facade')
+const createMessagesCompatibleCell = createCells('messages_facade')
 
 const native: BuiltProvider = {
   providerVersionWindow: 'native-rest-v1-v2',
@@ -163,28 +161,4 @@ export const builtProviders: Readonly<Partial<Record<ProviderKind, BuiltProvider
   content_compatible: contentCompatible,
   messages_compatible: messagesCompatible,
   native
-}
-
-function createChatCompatibleCell(clientSuite: string, differences: Partial<Treatments> = {}): BuiltCell {
-  return {
-    reasonId: 'openai_chat_completions_facade',
-    evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
-    treatments: { ...chatCompatibleTreatments, ...differences }
-  }
-}
-
-function createContentCompatibleCell(clientSuite: string, differences: Partial<Treatments> = {}): BuiltCell {
-  return {
-    reasonId: 'content_facade',
-    evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
-    treatments: { ...contentCompatibleTreatments, ...differences }
-  }
-}
-
-function createMessagesCompatibleCell(clientSuite: string, differences: Partial<Treatments> = {}): BuiltCell {
-  return {
-    reasonId: 'messages_facade',
-    evidenceIds: [clientSuite, 'CONFORMANCE-BRIDGE'],
-    treatments: { ...messagesCompatibleTreatments, ...differences }
-  }
 }

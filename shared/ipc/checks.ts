@@ -29,6 +29,15 @@ export const hasRequestId = (message: object): message is { readonly requestId: 
 export const hasMetricsDelta = (message: object): message is { readonly delta: MetricsDelta } =>
   'delta' in message && isMetricsDelta(message.delta)
 
+/** The kinds that every child process of the supervisor may send besides its own. */
+export const reportChecks = {
+  /** Acknowledges `ping`. */
+  pong: hasNonce,
+  /** What changed in the process's metrics; only while metrics are on. */
+  'metrics-delta': hasMetricsDelta,
+  'metrics-collected': hasRequestId
+}
+
 export type FieldsOf<Checks> = { [Kind in keyof Checks]: Checks[Kind] extends Check<infer Fields> ? Fields : never }
 
 /** A message as the sender writes it; `createMessage` adds the version. */

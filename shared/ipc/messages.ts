@@ -6,13 +6,13 @@ import {
   type ContentOf,
   type FieldsOf,
   hasFields,
-  hasMetricsDelta,
   hasNoFields,
   hasNonce,
   hasRequestId,
   isCount,
   type MessageOf,
-  readMessage
+  readMessage,
+  reportChecks
 } from './checks.ts'
 import {
   catalogFailure,
@@ -117,7 +117,7 @@ const workerChecks = {
   /** No request runs any more. */
   drained: hasNoFields,
   closed: hasNoFields,
-  pong: hasNonce,
+  ...reportChecks,
   'catalog-refresh': hasFields({ requestId: count, force: z.boolean() }),
   /** Ends a lease with what was discovered. */
   'catalog-fetched': hasFields({ requestId: count, models: catalogModels }),
@@ -127,9 +127,6 @@ const workerChecks = {
   /** The caller ended its wait; a grant that is already sent is released. */
   'slot-cancel': hasRequestId,
   'slot-release': hasRequestId,
-  /** What changed in the worker's metrics; only while metrics are on. */
-  'metrics-delta': hasMetricsDelta,
-  'metrics-collected': hasRequestId,
   /** Asks for the metrics of all workers, for a scrape. */
   'metrics-scrape': hasMetricsFormat,
   /** Asks for the model requests that run in all workers. */

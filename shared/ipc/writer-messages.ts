@@ -4,12 +4,12 @@ import {
   type ContentOf,
   type FieldsOf,
   hasFields,
-  hasMetricsDelta,
   hasNoFields,
   hasNonce,
   hasRequestId,
   type MessageOf,
-  readMessage
+  readMessage,
+  reportChecks
 } from './checks.ts'
 import { FAILURE_DETAIL_MAX } from './messages.ts'
 import { count } from './schemas.ts'
@@ -43,10 +43,7 @@ const fromWriterChecks = {
     reason: z.enum(['configuration', 'internal']),
     detail: z.string().max(FAILURE_DETAIL_MAX)
   }),
-  pong: hasNonce,
-  /** What changed in the metrics; only while they are on. */
-  'metrics-delta': hasMetricsDelta,
-  'metrics-collected': hasRequestId
+  ...reportChecks
 }
 
 export type ToWriterFields = FieldsOf<typeof toWriterChecks>
