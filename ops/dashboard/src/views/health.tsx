@@ -1,9 +1,8 @@
 // The writer of records and its sinks: what was written, what waits, and what was dropped.
 import type { Api, Health as HealthFacts } from '../data/api.ts'
 import { formatBytes, formatCount, formatDateTime } from '../data/format.ts'
-import { ColumnHeads } from '../parts/column-heads.tsx'
+import { FiguresTable } from '../parts/figures-table.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { Scroller } from '../parts/scroller.tsx'
 import { usePolled } from '../polled.ts'
 
 const REFRESH_MS = 5_000
@@ -50,31 +49,22 @@ function HealthView({ health: { enabled, query_store, writer, sinks, store } }: 
         )}
       </ul>
       {sinks.length > 0 && (
-        <Scroller class="card wide" label="Sinks">
-          <table class="figures">
-            <thead>
-              <tr>
-                <ColumnHeads names={COLUMNS} />
-              </tr>
-            </thead>
-            <tbody>
-              {sinks.map(sink => (
-                <tr key={sink.name}>
-                  <th scope="row">{sink.name}</th>
-                  <td>
-                    <span class={`status ${sink.available ? 'good' : 'failed'}`}>
-                      {sink.available ? 'available' : 'unavailable'}
-                    </span>
-                  </td>
-                  <td>{formatCount(sink.written)}</td>
-                  <td>{formatCount(sink.queue_depth)}</td>
-                  <td>{formatBytes(sink.spill_bytes)}</td>
-                  <td class={sink.dropped > 0 ? 'alarming' : undefined}>{formatCount(sink.dropped)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroller>
+        <FiguresTable label="Sinks" columns={COLUMNS}>
+          {sinks.map(sink => (
+            <tr key={sink.name}>
+              <th scope="row">{sink.name}</th>
+              <td>
+                <span class={`status ${sink.available ? 'good' : 'failed'}`}>
+                  {sink.available ? 'available' : 'unavailable'}
+                </span>
+              </td>
+              <td>{formatCount(sink.written)}</td>
+              <td>{formatCount(sink.queue_depth)}</td>
+              <td>{formatBytes(sink.spill_bytes)}</td>
+              <td class={sink.dropped > 0 ? 'alarming' : undefined}>{formatCount(sink.dropped)}</td>
+            </tr>
+          ))}
+        </FiguresTable>
       )}
     </>
   )

@@ -13,9 +13,8 @@ import {
 } from '../data/figures.ts'
 import { formatCount, formatDuration, formatPercent, formatShort } from '../data/format.ts'
 import { Chart } from '../parts/chart.tsx'
-import { ColumnHeads } from '../parts/column-heads.tsx'
+import { FiguresTable } from '../parts/figures-table.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { Scroller } from '../parts/scroller.tsx'
 import { explainFailure, type Session, useSession } from '../session.ts'
 import { ThemeContext } from '../theme.ts'
 
@@ -193,38 +192,33 @@ function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension:
   const label = DIMENSIONS.find(({ name }) => name === (dimension ?? ''))?.label
   const sorted = [...rows].sort((one, other) => other.requests - one.requests)
   return (
-    <Scroller class="card wide" label="Sums of the whole time">
-      <table class="figures">
-        <thead>
-          <tr>
-            <th scope="col">{label}</th>
-            <ColumnHeads names={COLUMNS} />
+    <FiguresTable
+      label="Sums of the whole time"
+      columns={[label ?? '', ...COLUMNS]}
+      note={
+        sorted.length > ROWS_MAX && (
+          <p class="hint">
+            The first {ROWS_MAX} of {formatCount(sorted.length)}.
+          </p>
+        )
+      }
+    >
+      {sorted.slice(0, ROWS_MAX).map(row => {
+        const name = dimension === undefined ? 'All requests' : nameGroup(row, dimension)
+        return (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{formatCount(row.requests)}</td>
+            <td>{formatCount(row.errors)}</td>
+            <td>{formatPercent(row.requests === 0 ? undefined : (100 * row.errors) / row.requests)}</td>
+            <td>{formatCount(row.input_tokens)}</td>
+            <td>{formatCount(row.output_tokens)}</td>
+            <td>{formatDuration(row.latency_p50_ms)}</td>
+            <td>{formatDuration(row.latency_p95_ms)}</td>
+            <td>{formatDuration(row.latency_p99_ms)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {sorted.slice(0, ROWS_MAX).map(row => {
-            const name = dimension === undefined ? 'All requests' : nameGroup(row, dimension)
-            return (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>{formatCount(row.requests)}</td>
-                <td>{formatCount(row.errors)}</td>
-                <td>{formatPercent(row.requests === 0 ? undefined : (100 * row.errors) / row.requests)}</td>
-                <td>{formatCount(row.input_tokens)}</td>
-                <td>{formatCount(row.output_tokens)}</td>
-                <td>{formatDuration(row.latency_p50_ms)}</td>
-                <td>{formatDuration(row.latency_p95_ms)}</td>
-                <td>{formatDuration(row.latency_p99_ms)}</td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-      {sorted.length > ROWS_MAX && (
-        <p class="hint">
-          The first {ROWS_MAX} of {formatCount(sorted.length)}.
-        </p>
-      )}
-    </Scroller>
+        )
+      })}
+    </FiguresTable>
   )
 }

@@ -1,9 +1,8 @@
 // The model requests that run now, in all workers, the oldest first. They come from memory: none of them has a record yet.
 import type { Api, RunningRequest } from '../data/api.ts'
 import { formatCount, formatDuration, formatText, formatTime } from '../data/format.ts'
-import { ColumnHeads } from '../parts/column-heads.tsx'
+import { FiguresTable } from '../parts/figures-table.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { Scroller } from '../parts/scroller.tsx'
 import { usePolled } from '../polled.ts'
 
 const REFRESH_MS = 2_000
@@ -26,20 +25,11 @@ export function Running() {
             {running.silent_workers > 0 && `; ${formatCount(running.silent_workers)} workers did not answer in time`}.
           </p>
           {running.data.length > 0 && (
-            <Scroller class="card wide" label="Running requests">
-              <table class="figures texts">
-                <thead>
-                  <tr>
-                    <ColumnHeads names={COLUMNS} />
-                  </tr>
-                </thead>
-                <tbody>
-                  {running.data.map(request => (
-                    <Row key={request.request_id} request={request} />
-                  ))}
-                </tbody>
-              </table>
-            </Scroller>
+            <FiguresTable label="Running requests" columns={COLUMNS} hasTexts>
+              {running.data.map(request => (
+                <Row key={request.request_id} request={request} />
+              ))}
+            </FiguresTable>
           )}
         </>
       )}
