@@ -1,9 +1,26 @@
 // The Grafana dashboard (operations.md 14). Descriptions of panels are the help texts of their
 // series.
 
-import { type HistogramName, type MetricName, metricDefinitions } from '../../shared/metrics/definitions.ts'
+import {
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  type MetricName,
+  metricDefinitions
+} from '../../shared/metrics/definitions.ts'
 import { SINK_NAMES, type SinkName } from '../../shared/traffic/sinks.ts'
-import { average, current, findNames, increase, type Matchers, quantile, rate, ratio, select } from './expressions.ts'
+import {
+  average,
+  current,
+  findNames,
+  increase,
+  type Matchers,
+  quantile,
+  rate,
+  ratio,
+  type Selection,
+  select
+} from './expressions.ts'
 
 export interface Query {
   expr: string
@@ -44,6 +61,22 @@ function quantiles(name: HistogramName, matchers: Matchers): Query[] {
   }))
 }
 
+type Labels = NonNullable<Selection['by']>
+
+/** One rate for each value of the labels, which are its legend. */
+function rateBy(name: CounterName, labels: Labels, matchers = where()): Query {
+  return { expr: rate(name, WINDOW, { where: matchers, by: labels }), legend: writeLegend(labels) }
+}
+
+/** One current value for each value of the labels, which are its legend. */
+function currentBy(over: 'sum' | 'max', name: GaugeName, labels: Labels): Query {
+  return { expr: current(over, name, { where: where(), by: labels }), legend: writeLegend(labels) }
+}
+
+function writeLegend(labels: Labels): string {
+  return labels.map(label => `{{${label}}}`).join(' ')
+}
+
 /** The same expression for each sink of the traffic log. */
 function bySink(write: (sink: SinkName) => string): Query[] {
   return SINK_NAMES.map(sink => ({ expr: write(sink), legend: sink }))
@@ -77,29 +110,15 @@ export const rows: Row[] = [
   {
     title: 'Traffic',
     panels: [
-      graph('Requests by family', 'reqps', 12, [
-        { expr: rate('gateway_requests_total', WINDOW, { where: where(), by: ['protocol'] }), legend: '{{protocol}}' }
-      ]),
-      graph('Requests by status', 'reqps', 12, [
-        { expr: rate('gateway_requests_total', WINDOW, { where: models, by: ['status'] }), legend: '{{status}}' }
-      ]),
+      graph('Requests by family', 'reqps', 12, [rateBy('gateway_requests_total', ['protocol'])]),
+      graph('Requests by status', 'reqps', 12, [rateBy('gateway_requests_total', ['status'], models)]),
       graph('Error ratio', 'percentunit', 8, [{ expr: errorRatio(WINDOW), legend: 'server errors' }]),
       graph('In flight', 'short', 8, [
-        {
-          expr: current('sum', 'gateway_requests_in_flight', { where: where(), by: ['protocol'] }),
-          legend: '{{protocol}}'
-        },
+        currentBy('sum', 'gateway_requests_in_flight', ['protocol']),
         { expr: current('sum', 'gateway_streams_in_flight', { where: where() }), legend: 'streams' }
       ]),
-      graph('Stream disconnects', 'ops', 8, [
-        {
-          expr: rate('gateway_stream_disconnects_total', WINDOW, { where: where(), by: ['protocol'] }),
-          legend: '{{protocol}}'
-        }
-      ]),
-      graph('Refused API keys', 'ops', 8, [
-        { expr: rate('gateway_auth_failures_total', WINDOW, { where: where(), by: ['route'] }), legend: '{{route}}' }
-      ])
+      graph('Stream disconnects', 'ops', 8, [rateBy('gateway_stream_disconnects_total', ['protocol'])]),
+      graph('Refused API keys', 'ops', 8, [rateBy('gateway_auth_failures_total', ['route'])])
     ]
   },
   {
@@ -125,12 +144,8 @@ export const rows: Row[] = [
   {
     title: 'Tokens',
     panels: [
-      graph('Input tokens by model', 'ops', 8, [
-        { expr: rate('gateway_tokens_input_total', WINDOW, { where: where(), by: ['model'] }), legend: '{{model}}' }
-      ]),
-      graph('Output tokens by model', 'ops', 8, [
-        { expr: rate('gateway_tokens_output_total', WINDOW, { where: where(), by: ['model'] }), legend: '{{model}}' }
-      ]),
+      graph('Input tokens by model', 'ops', 8, [rateBy('gateway_tokens_input_total', ['model'])]),
+      graph('Output tokens by model', 'ops', 8, [rateBy('gateway_tokens_output_total', ['model'])]),
       graph('Generation speed by model, mean', 'ops', 8, [
         {
           expr: average('gateway_output_tokens_per_second', WINDOW, { where: where(), by: ['model'] }),
@@ -142,18 +157,8 @@ export const rows: Row[] = [
   {
     title: 'Providers',
     panels: [
-      graph('Calls by provider', 'reqps', 8, [
-        {
-          expr: rate('gateway_upstream_requests_total', WINDOW, { where: where(), by: ['provider', 'status'] }),
-          legend: '{{provider}} {{status}}'
-        }
-      ]),
-      graph('Errors by status', 'ops', 8, [
-        {
-          expr: rate('gateway_upstream_errors_total', WINDOW, { where: where(), by: ['provider', 'status'] }),
-          legend: '{{provider}} {{status}}'
-        }
-      ]),
+      graph('Calls by provider', 'reqps', 8, [rateBy('gateway_upstream_requests_total', ['provider', 'status'])]),
+      graph('Errors by status', 'ops', 8, [rateBy('gateway_upstream_errors_total', ['provider', 'status'])]),
       graph('Call duration', 's', 8, quantiles('gateway_upstream_duration_seconds', where())),
       graph('Retries and anomalies', 'ops', 8, [
         {
@@ -165,12 +170,7 @@ export const rows: Row[] = [
           legend: 'anomalies {{model}}'
         }
       ]),
-      graph('Open connections', 'short', 8, [
-        {
-          expr: current('sum', 'gateway_upstream_connections', { where: where(), by: ['provider'] }),
-          legend: '{{provider}}'
-        }
-      ]),
+      graph('Open connections', 'short', 8, [currentBy('sum', 'gateway_upstream_connections', ['provider'])]),
       graph('Access tokens', 'ops', 8, [
         { expr: rate('gateway_upstream_token_refresh_total', WINDOW, { where: where() }), legend: 'fetched' },
         { expr: rate('gateway_upstream_token_refresh_failures_total', WINDOW, { where: where() }), legend: 'failed' }
@@ -186,25 +186,15 @@ export const rows: Row[] = [
           legend: '{{model}}'
         }
       ]),
-      graph('Waiting requests', 'short', 8, [
-        {
-          expr: current('sum', 'gateway_model_concurrency_waiting', { where: where(), by: ['model'] }),
-          legend: '{{model}}'
-        }
-      ]),
-      graph('Refused requests', 'ops', 8, [
-        {
-          expr: rate('gateway_model_concurrency_rejected_total', WINDOW, { where: where(), by: ['model'] }),
-          legend: '{{model}}'
-        }
-      ])
+      graph('Waiting requests', 'short', 8, [currentBy('sum', 'gateway_model_concurrency_waiting', ['model'])]),
+      graph('Refused requests', 'ops', 8, [rateBy('gateway_model_concurrency_rejected_total', ['model'])])
     ]
   },
   {
     title: 'Processes',
     panels: [
       graph('Workers', 'short', 8, [
-        { expr: current('sum', 'gateway_workers', { where: where(), by: ['lifecycle'] }), legend: '{{lifecycle}}' },
+        currentBy('sum', 'gateway_workers', ['lifecycle']),
         { expr: increase('gateway_worker_restarts_total', WINDOW, { where: where() }), legend: 'restarts' }
       ]),
       graph('Event loop delay, worst worker', 's', 8, [
@@ -213,10 +203,7 @@ export const rows: Row[] = [
         { expr: current('max', 'gateway_event_loop_lag_max_seconds', { where: where() }), legend: 'max' }
       ]),
       graph('Event loop utilization, busiest worker', 'percentunit', 8, [
-        {
-          expr: current('max', 'gateway_event_loop_utilization', { where: where(), by: ['instance'] }),
-          legend: '{{instance}}'
-        }
+        currentBy('max', 'gateway_event_loop_utilization', ['instance'])
       ]),
       graph('Memory', 'bytes', 8, [
         {
@@ -296,12 +283,7 @@ export const rows: Row[] = [
           legend: 'requests that are waited for'
         }
       ]),
-      graph('Age of the model list', 's', 8, [
-        {
-          expr: current('max', 'gateway_catalog_age_seconds', { where: where(), by: ['instance'] }),
-          legend: '{{instance}}'
-        }
-      ]),
+      graph('Age of the model list', 's', 8, [currentBy('max', 'gateway_catalog_age_seconds', ['instance'])]),
       graph('Trace spans', 'ops', 8, [
         { expr: rate('gateway_trace_spans_total', WINDOW, { where: where() }), legend: 'taken by the collector' },
         { expr: rate('gateway_trace_spans_dropped_total', WINDOW, { where: where() }), legend: 'dropped' }
