@@ -12,7 +12,13 @@ import { PROVIDER_KINDS, publicProtocols, semanticNames } from '../../../shared/
 import { referenceMatrix } from '../../shared/fixtures/reference-matrix.ts'
 import { get } from '../../support/client.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import { startGateway as startProcesses } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { received } from '../../support/upstream.ts'
@@ -32,7 +38,7 @@ async function startChanging() {
 }
 
 /** The document of effective capabilities for Responses. */
-const askCapabilities = (model: string, apiMode: string, { url }: Pick<StartedGateway, 'url'> = gateway) =>
+const askCapabilities = (model: string, apiMode: string, { url }: Pick<ServingGateway, 'url'> = gateway) =>
   get(`${url}/bridge/capabilities?model=${model}&protocol=openai_responses&api_mode=${apiMode}`)
 
 /** The error document with this code and reason, and nothing beside it. */
@@ -124,7 +130,7 @@ t.test('bridge 64: an unreviewed model is unknown', async t => {
 })
 
 t.test('all documents of one gateway carry the same revisions, whichever worker responds', async t => {
-  const several = await startGateway(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
+  const several = await startProcesses(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
   await waitUntil(async () => (await get(`${several.url}/ready`)).status === 200, 'the catalog is filled')
   const paths = [
     '/ready',
@@ -212,7 +218,7 @@ t.test('bridge 52: without an upstream the model document is a 503 that shows no
 
 t.test('bridge 53: a stale list is served and shown as stale', async t => {
   const own = await startEmulator(t)
-  const two = await startGateway(t, { env: { ...emulatorVariables(own), GATEWAY_WORKERS: '2' } })
+  const two = await startProcesses(t, { env: { ...emulatorVariables(own), GATEWAY_WORKERS: '2' } })
   const first = await get(`${two.url}/models`)
   const filled = (await get(`${two.url}/bridge/models`)).json
   t.equal(filled.stale, false)
@@ -278,7 +284,7 @@ t.test('bridge 57: an oversized list is refused, and of equal ids the first is k
 })
 
 t.test('while the gateway drains its documents say so', async t => {
-  const draining = await startGateway(t, { env: { ...emulatorVariables(emulator), ...LONG_GRACE } })
+  const draining = await startProcesses(t, { env: { ...emulatorVariables(emulator), ...LONG_GRACE } })
   await startDraining(draining)
   for (const path of [
     '/bridge/models',
