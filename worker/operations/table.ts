@@ -3,13 +3,14 @@
 //
 // To add an operation:
 //  1. Add its entry here. What an entry may say is described in `operation.ts`.
-//  2. Give it a handler under its id in `worker/routes/operation-handlers.ts`. A chat, a token count and embeddings have factories for
-//     that (`routes/chat.ts`, `token-count.ts`, `embeddings.ts`), which take the reader and the writer of the protocol: its client face
-//     in `worker/protocols/<protocol>/client/`.
+//  2. Give it a handler under its id in `worker/routes/operation-handlers.ts`. A chat, a token count
+//     and embeddings have factories for that (`routes/chat.ts`, `token-count.ts`, `embeddings.ts`);
+//     they take the reader and the writer of the protocol: its client face in
+//     `worker/protocols/<protocol>/client/`.
 //  3. Describe its body and its responses under its id in `worker/docs/operations/client.ts`.
 // The type check fails until 2 and 3 are done. A GET path without parameters also belongs into
-// `shared/fixed-paths.ts`, because a start must know which paths are taken; a test compares the
-// two.
+// `shared/fixed-paths.ts`, because a start must know which paths are taken; a test compares both.
+// `test/worker/operations/toy-operation.test.ts` shows a whole operation.
 
 import type { ModelSpan, Operation } from './operation.ts'
 
