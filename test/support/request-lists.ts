@@ -25,7 +25,7 @@ import {
   messagesParameters
 } from '../../worker/protocols/messages/client/schema.ts'
 import type { NativeOptions } from '../../worker/protocols/native/options.ts'
-import { providerFaces } from '../../worker/protocols/registry.ts'
+import { findProviderFace, providerFaces } from '../../worker/protocols/registry.ts'
 import { responsesParameters } from '../../worker/protocols/responses/client/schema.ts'
 import type { ParameterTable } from '../../worker/protocols/shared/parameters.ts'
 import { translateChat } from '../../worker/translation/chat.ts'
@@ -547,7 +547,7 @@ const settings: ChatConfiguration = {
 }
 const environment = { settings, faces: providerFaces, decodeTokens, estimateTokens }
 const contracts: readonly ApiMode[] = ['v1', 'v2']
-const face = providerFaces.native?.v1
+const face = findProviderFace(providerFaces, { providerKind: 'native', apiMode: 'v1' })
 
 /** The headers of the request: as many hop-by-hop names as a head may have. */
 const connection = list(4000, index => `h${index}`).join(',')
@@ -574,11 +574,11 @@ function chat(protocol: ClientProtocol): Operation['run'] {
 type ReadTexts = (body: JsonObject) => { texts: string[]; extraHeaders?: JsonObject | undefined }
 
 function embed(read: ReadTexts): Operation['run'] {
-  return writeTexts(read, texts => face?.embeddings?.write({ model: 'e', input: texts }, nativeOptions))
+  return writeTexts(read, texts => face.embeddings?.write({ model: 'e', input: texts }, nativeOptions))
 }
 
 function count(read: ReadTexts): Operation['run'] {
-  return writeTexts(read, texts => face?.countTokens?.write({ model: 'm', input: texts }, nativeOptions))
+  return writeTexts(read, texts => face.countTokens?.write({ model: 'm', input: texts }, nativeOptions))
 }
 
 function writeTexts(read: ReadTexts, write: (texts: string[]) => WrittenPost | undefined): Operation['run'] {

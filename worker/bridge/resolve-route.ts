@@ -5,7 +5,7 @@ import { createSlotKey } from '../../shared/model-slots.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
-import type { ProviderFaces } from '../protocols/registry.ts'
+import { lookUpProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import type { AdmissionEvidence, RouteEvidence } from './evidence.ts'
 
 /** The profile that serves every model without an alias. */
@@ -94,7 +94,7 @@ export function resolveRoute(
   const upstreamModel = sentModel ?? defaultModel
   const slotKey =
     upstreamModel === undefined
-      ? faces[providerKind]?.[apiMode].findImpliedModel?.(request)
+      ? lookUpProviderFace(faces, providerKind, apiMode)?.findImpliedModel?.(request)
       : findSlotKey(profileId, upstreamModel)
   if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
   const plan: ExecutionPlan = { profileId, providerKind, apiMode, publicModel: model ?? upstreamModel ?? '', slotKey }

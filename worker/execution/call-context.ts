@@ -3,7 +3,7 @@
 import type { Logger } from '../../shared/logging.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { JsonObject } from '../normalized/index.ts'
-import type { CallContext } from '../providers/types.ts'
+import type { CallContext, Executor } from '../providers/types.ts'
 import { planUpstreamHeaders } from './upstream-headers.ts'
 
 export interface CallContextOptions {
@@ -22,19 +22,11 @@ export interface CallContextOptions {
 export function createCallContext(
   { log }: { log: Logger },
   context: RequestContext,
-  { extraHeaders, wantsFileBytes = false, providerKind }: CallContextOptions
+  { extraHeaders, wantsFileBytes = false, providerKind }: CallContextOptions,
+  { forwardsHeaders }: Pick<Executor, 'forwardsHeaders'>
 ): CallContext {
-  const { requestId, signal, incoming, traceContext } = context
-  const { headers, droppedCount } = planUpstreamHeaders({
-    headers: incoming.headers,
-    extraHeaders,
-    requestId,
-    traceContext
-  })
-  if (droppedCount > 0) {
-    const fields = { event: 'headers_dropped', ...context.logIds, count: droppedCount }
-    log.debug(fields, 'Not all headers of the request were forwarded')
-  }
+  const { requestId, signal } = context
+  const headers = forwardsHeaders ? planHeaders(log, context, extraHeaders) : NO_HEADERS
   const readLogIds = () => context.logIds
   if (!context.isObserved) return { requestId, signal, headers, wantsFileBytes, readLogIds }
   return {
@@ -49,4 +41,21 @@ export function createCallContext(
     onUpstreamFailure: errorType => context.upstreamFailed(errorType, providerKind),
     onAnomaly: (name, details) => context.anomaly(name, details)
   }
+}
+
+const NO_HEADERS: readonly string[] = []
+
+function planHeaders(log: Logger, context: RequestContext, extraHeaders: JsonObject | undefined): string[] {
+  const { incoming, requestId, traceContext } = context
+  const { headers, droppedCount } = planUpstreamHeaders({
+    headers: incoming.headers,
+    extraHeaders,
+    requestId,
+    traceContext
+  })
+  if (droppedCount > 0) {
+    const fields = { event: 'headers_dropped', ...context.logIds, count: droppedCount }
+    log.debug(fields, 'Not all headers of the request were forwarded')
+  }
+  return headers
 }

@@ -15,7 +15,7 @@ import { findDynamicProfile } from '../../shared/profile-routes.ts'
 import { type ControlChannel, createLocalControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
-import type { CallContext, Executors, UpstreamAuthorization } from '../providers/types.ts'
+import type { CallContext, Executor, Executors, UpstreamAuthorization } from '../providers/types.ts'
 import { createCallContext } from './call-context.ts'
 
 /** The channel of a client's credential limits nothing: the shared channel counts the slots. */
@@ -62,7 +62,7 @@ export function createCatalogReader(dependencies: {
 
   async function discover(
     authorization: UpstreamAuthorization,
-    call: Omit<CallContext, 'signal'>
+    describeCall: (executor: Executor) => Omit<CallContext, 'signal'>
   ): Promise<CatalogModels> {
     if (dynamic === undefined) throw new Error('No profile of this gateway discovers models.')
     const { executor, release } = executors.acquire(dynamic.profileId, authorization)
@@ -74,7 +74,7 @@ export function createCatalogReader(dependencies: {
     try {
       if (executor.listModels === undefined) throw new GatewayError('unsupported_semantic')
       // The caller's signal is not used: a client disconnect must not end a discovery that other requests wait for.
-      return await executor.listModels({ ...call, signal: deadline.signal })
+      return await executor.listModels({ ...describeCall(executor), signal: deadline.signal })
     } finally {
       clearTimeout(timer)
       release()
@@ -87,14 +87,14 @@ export function createCatalogReader(dependencies: {
       const channel = findChannel(authorization)
       const current = channel.catalogSnapshot()
       if (!force && isFresh(current, Date.now())) return current
-      const call = () =>
-        createCallContext(dependencies, context, dynamic === undefined ? {} : { providerKind: dynamic.providerKind })
-      return channel.refreshCatalog(() => discover(authorization, call()), { force, signal: context.signal })
+      const options = dynamic === undefined ? {} : { providerKind: dynamic.providerKind }
+      const describeCall = (executor: Executor) => createCallContext(dependencies, context, options, executor)
+      return channel.refreshCatalog(() => discover(authorization, describeCall), { force, signal: context.signal })
     },
     warmUp() {
       const call = { requestId: randomUUID(), headers: [] }
       // A failed warm-up shows in the readiness document; the supervisor logs the cause and requests the next warm-up.
-      control.refreshCatalog(() => discover({ type: 'server' }, call), { force: false }).catch(() => undefined)
+      control.refreshCatalog(() => discover({ type: 'server' }, () => call), { force: false }).catch(() => undefined)
     }
   }
 }

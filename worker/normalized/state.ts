@@ -3,7 +3,7 @@
 
 import { isJsonObject } from './json.ts'
 
-export interface NativeState {
+export type NativeState = {
   /** Id of a tool turn: v1 `functions_state_id`, v2 `tool_state_id` / `tools_state_id`. */
   toolStateId?: string
   /** Id of the stored conversation: v2 `storage.thread_id`. */
@@ -11,40 +11,44 @@ export interface NativeState {
   messageId?: string
 }
 
-export interface ChatCompatibleState {
+export type ChatCompatibleState = {
   /** JSON text of `reasoning_details`, encrypted entries included. */
   reasoningDetails?: string
   /** JSON text of `extra_content` on a message or a call, which carries the signatures of some providers. */
   extraContent?: string
 }
 
-export interface MessagesCompatibleState {
+export type MessagesCompatibleState = {
   /** Signature of a thinking block. */
   signature?: string
   /** Payload of a redacted thinking block. */
   redacted?: string
 }
 
-export interface ContentCompatibleState {
+export type ContentCompatibleState = {
   thoughtSignature?: string
 }
 
+/** What one kind wants back: texts by the name that its face gives them. */
+export type KindState = Readonly<Record<string, string | undefined>>
+
+/**
+ * State by the provider kind that issued it. The kinds of the product say what they have; a further
+ * kind needs no line here.
+ */
 export interface ProviderState {
   native?: NativeState
   chat_compatible?: ChatCompatibleState
   messages_compatible?: MessagesCompatibleState
   content_compatible?: ContentCompatibleState
+  [kind: string]: KindState | undefined
 }
 
-export type ProviderKind = keyof ProviderState
+/** Names of kinds and members. State comes back through clients, so `__proto__` must not be one. */
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
-/** Every member that state may have, by kind: the whole list, because state comes back through clients. */
-const STATE_MEMBERS: { readonly [Kind in ProviderKind]-?: ReadonlyArray<keyof Required<ProviderState>[Kind]> } = {
-  native: ['toolStateId', 'threadId', 'messageId'],
-  chat_compatible: ['reasoningDetails', 'extraContent'],
-  messages_compatible: ['signature', 'redacted'],
-  content_compatible: ['thoughtSignature']
-}
+/** More kinds or members than any state has. */
+const NAMES_MAX = 16
 
 /** State of a tool turn of the native upstream, for client faces whose vendor members name that turn. */
 export function createToolTurnState(toolStateId: string): ProviderState {
@@ -61,39 +65,40 @@ export function findCarriedState(state: ProviderState | undefined): ProviderStat
   return Object.keys(carried).length === 0 ? undefined : carried
 }
 
-/** The state in JSON that a client sent back: strings under known names only. Undefined when there is none. */
+/**
+ * The state in JSON that a client sent back: strings under names, and nothing else. Undefined when
+ * there is none. Only the face of a kind reads what stands under its name.
+ */
 export function readProviderState(value: unknown): ProviderState | undefined {
-  if (!isJsonObject(value)) return undefined
-  const entries = Object.entries(STATE_MEMBERS).flatMap(([kind, names]) => {
-    const members = pickStrings(value[kind], names)
-    return members === undefined ? [] : [[kind, members] as const]
-  })
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+  return pick(value, pickStrings)
 }
 
-function pickStrings(source: unknown, names: readonly string[]): Record<string, string> | undefined {
+function pickStrings(source: unknown): KindState | undefined {
+  return pick(source, value => (typeof value === 'string' ? value : undefined))
+}
+
+/** The members that `read` makes something of; undefined when there is none. */
+function pick<Value>(source: unknown, read: (value: unknown) => Value | undefined): Record<string, Value> | undefined {
   if (!isJsonObject(source)) return undefined
-  const kept: Record<string, string> = {}
-  for (const name of names) {
-    const value = source[name]
-    if (typeof value === 'string') kept[name] = value
+  const picked: Record<string, Value> = {}
+  let count = 0
+  for (const [name, member] of Object.entries(source)) {
+    const value = NAME.test(name) ? read(member) : undefined
+    if (value === undefined) continue
+    picked[name] = value
+    count += 1
+    if (count === NAMES_MAX) break
   }
-  return Object.keys(kept).length === 0 ? undefined : kept
+  return count === 0 ? undefined : picked
 }
 
 /** Both states; a member that both have keeps the later value. */
 export function mergeProviderState(earlier: ProviderState | undefined, later: ProviderState): ProviderState {
   if (earlier === undefined) return later
   const merged: ProviderState = { ...earlier, ...later }
-  if (earlier.native !== undefined) merged.native = { ...earlier.native, ...later.native }
-  if (earlier.chat_compatible !== undefined) {
-    merged.chat_compatible = { ...earlier.chat_compatible, ...later.chat_compatible }
-  }
-  if (earlier.messages_compatible !== undefined) {
-    merged.messages_compatible = { ...earlier.messages_compatible, ...later.messages_compatible }
-  }
-  if (earlier.content_compatible !== undefined) {
-    merged.content_compatible = { ...earlier.content_compatible, ...later.content_compatible }
+  for (const kind in later) {
+    const before = earlier[kind]
+    if (before !== undefined) merged[kind] = { ...before, ...later[kind] }
   }
   return merged
 }

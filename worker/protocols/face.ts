@@ -315,6 +315,8 @@ export interface ProviderFace<Options = unknown, Reading = unknown> {
   /** Writes a chat request. Raises `GatewayError` with the client's field for what this wire cannot express. */
   writeChat(request: NormalizedRequest, target: ChatTarget, options: Options): WrittenChat<Reading>
   createReader(reading: Reading, head: ResponseHead, dependencies: ReaderDependencies): ResponseReader
+  /** Whether the head of a successful response begins a stream of this wire. Absent: server-sent events do. */
+  acceptsStream?(head: ResponseHead): boolean
   /** Reads the error of an unsuccessful response. Of the provider's text it may contain only the message. */
   readError(head: ResponseHead, body: Uint8Array): GatewayError
   /** Finds the provider's error in a body with status 200; undefined for an ordinary body. */

@@ -46,14 +46,14 @@ export const embeddingsFaces = {
 
 export type EmbeddingsOperation = keyof typeof embeddingsFaces
 
-/** The faces of each provider kind by API mode; a kind with one contract has the same face twice. */
-export type ProviderFaces = Readonly<Record<string, Readonly<Record<ApiMode, ProviderFace>>>>
+/** The face of each provider kind, or its faces by API mode where it has a contract for each. */
+export type ProviderFaces = Readonly<Record<string, ProviderFace | Readonly<Record<ApiMode, ProviderFace>>>>
 
 export const providerFaces: ProviderFaces = {
   native: { v1: nativeV1Face, v2: nativeV2Face },
-  chat_compatible: { v1: chatCompatibleFace, v2: chatCompatibleFace },
-  content_compatible: { v1: contentCompatibleFace, v2: contentCompatibleFace },
-  messages_compatible: { v1: messagesCompatibleFace, v2: messagesCompatibleFace }
+  chat_compatible: chatCompatibleFace,
+  content_compatible: contentCompatibleFace,
+  messages_compatible: messagesCompatibleFace
 }
 
 /** What each provider kind declares about its capabilities. */
@@ -69,7 +69,17 @@ export function findProviderFace(
   faces: ProviderFaces,
   { providerKind, apiMode }: { providerKind: string; apiMode: ApiMode }
 ): ProviderFace {
+  const face = lookUpProviderFace(faces, providerKind, apiMode)
+  if (face === undefined) throw new Error(`No provider face is registered for the kind ${providerKind}.`)
+  return face
+}
+
+/** Like `findProviderFace`; undefined for an unregistered kind. */
+export function lookUpProviderFace(
+  faces: ProviderFaces,
+  providerKind: string,
+  apiMode: ApiMode
+): ProviderFace | undefined {
   const kind = faces[providerKind]
-  if (kind === undefined) throw new Error(`No provider face is registered for the kind ${providerKind}.`)
-  return kind[apiMode]
+  return kind === undefined || 'accepts' in kind ? kind : kind[apiMode]
 }

@@ -4,7 +4,7 @@ import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
-import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
+import type { NormalizedEvent } from '../normalized/index.ts'
 import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/face.ts'
 
 /** On whose behalf a provider is called. */
@@ -60,8 +60,11 @@ export interface CallContext {
 
 /** A chat that was read, planned and written on its provider's wire. */
 export interface ChatCall {
-  /** Without its messages once it came back from a thread: no later step needs them. */
-  request: NormalizedRequest
+  isStream: boolean
+  /** Stop strings that the gateway applies itself: none where the provider got the client's own body. */
+  stops: readonly string[]
+  /** Drop every tool call after the first: the client refused several calls, and this wire may not carry that. */
+  keepsFirstCallOnly?: true
   plan: ExecutionPlan
   /** Path and query on the provider's origin. */
   path: string
@@ -124,6 +127,8 @@ export interface ByteSink {
 
 /** One provider profile for one credential. Every method raises `GatewayError`. */
 export interface Executor {
+  /** The headers of the client's request go to this provider. Absent: a call has none of them, and none is planned. */
+  readonly forwardsHeaders?: true
   /**
    * Runs a chat into `sink`. A whole response arrives in one push. A stream rejects only before its first event; later failures
    * arrive as an `error` event. Resolves after the terminal event, or when `context.signal` was aborted.

@@ -5,7 +5,6 @@ import { execute } from '../execution/execute.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { type ClientProtocol, GatewayError, toGatewayError } from '../normalized/index.ts'
 import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/face.ts'
-import type { ChatCall } from '../providers/types.ts'
 import type { TranslatedChat } from '../translation/types.ts'
 import { type ClientSink, StreamSink, WholeResponseSink } from './response-sink.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
@@ -31,7 +30,7 @@ export type OutsideBody = Omit<ReadContext, 'requestId'>
 export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperation) {
   const { protocol, face } = operation
 
-  function createSink(call: ChatCall, reply: FastifyReply): ClientSink {
+  function createSink(call: TranslatedChat, reply: FastifyReply): ClientSink {
     const { context } = reply.request
     const responseContext: ResponseContext = {
       requestId: context.requestId,
@@ -47,7 +46,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     return new StreamSink(options, { keepAliveText, contentType: streamType })
   }
 
-  function deliver(call: ChatCall, reply: FastifyReply): Promise<void> {
+  function deliver(call: TranslatedChat, reply: FastifyReply): Promise<void> {
     const { context } = reply.request
     const { isStream, extraHeaders, carriesFileBytes, model: requestedModel } = call.request
     if (isStream) context.expectStream()
@@ -88,6 +87,6 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
 }
 
 /** Lets the client face replace an error: some errors have a more exact form in one family. */
-function refineError(thrown: unknown, face: ChatClientFace, call: ChatCall): unknown {
+function refineError(thrown: unknown, face: ChatClientFace, call: TranslatedChat): unknown {
   return GatewayError.is(thrown) && face.refineError !== undefined ? face.refineError(thrown, call.request) : thrown
 }

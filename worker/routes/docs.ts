@@ -8,6 +8,7 @@ import { type MountedRoute, readMountedRoute } from '../docs/mounted-routes.ts'
 import { sendWhole } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { lookUpProviderFace } from '../protocols/registry.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** The parts of a worker that the documentation reads. */
@@ -98,7 +99,9 @@ export function describeGateway({
     operations,
     isKeyNeeded: isAuthRequired(settings),
     exampleModels: alias === undefined ? EXAMPLE_MODELS : { chat: alias, embeddings: alias },
-    hasRelay: profiles.profiles.some(({ providerKind }) => faces[providerKind]?.v1.relay !== undefined)
+    hasRelay: profiles.profiles.some(
+      ({ providerKind }) => lookUpProviderFace(faces, providerKind, 'v1')?.relay !== undefined
+    )
   }
 }
 

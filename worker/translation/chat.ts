@@ -7,6 +7,7 @@ import { assertBounded, type JsonObject, type NormalizedRequest } from '../norma
 import type { ReadContext } from '../protocols/face.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
+import type { ChatCall } from '../providers/types.ts'
 import type { DescriptionOptions } from './call-description.ts'
 import { readBodyWithTexts } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
@@ -28,11 +29,27 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const relay = face.relay?.protocol === protocol ? face.relay : undefined
   const codec = isPassed ? face.passing : relay
   const bytes = codec?.reuseBody(job.bytes, body, written.body) ?? writeBody(written.body, texts)
-  const call: TranslatedChat = { request, plan, path, headers, body: bytes, attachments, reading }
+  const facts = describeDelivery(request, isPassed)
+  const call: TranslatedChat = { request, ...facts, plan, path, headers, body: bytes, attachments, reading }
   if (isPassed) call.isPassed = true
   else if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
   return call
 }
+
+/**
+ * What an executor has to know of a request. A provider on the client's own wire got the client's
+ * own options, so the gateway applies none of them a second time.
+ */
+export function describeDelivery(
+  { isStream, sampling, parallelToolCalls }: NormalizedRequest,
+  isPassed: boolean
+): Pick<ChatCall, 'isStream' | 'stops' | 'keepsFirstCallOnly'> {
+  if (isPassed) return { isStream, stops: NO_STOPS }
+  const stops = sampling.stop?.filter(stop => stop !== '') ?? NO_STOPS
+  return parallelToolCalls === 'refused' ? { isStream, stops, keepsFirstCallOnly: true } : { isStream, stops }
+}
+
+const NO_STOPS: readonly string[] = []
 
 /** Reads a parsed body. Raises `GatewayError` with the path of the invalid field, and before that for a model that leads nowhere. */
 export function readChat(

@@ -8,8 +8,8 @@ import type { RouteTable } from '../bridge/resolve-route.ts'
 import type { ClientProtocol, JsonObject } from '../normalized/index.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'
 import type { ApiMode, OutlineReader } from '../protocols/face.ts'
-import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
-import { readChat } from './chat.ts'
+import { clientFaces, lookUpProviderFace, type ProviderFaces } from '../protocols/registry.ts'
+import { describeDelivery, readChat } from './chat.ts'
 import { readJsonObject } from './json-body.ts'
 import type { ChatJob, TaskEnvironment, TranslatedChat } from './types.ts'
 
@@ -76,7 +76,7 @@ export function createChatRelay(environment: Pick<TaskEnvironment, 'settings' | 
 function listRelayedModels({ aliases }: RouteTable, faces: ProviderFaces): ReadonlyMap<unknown, ClientProtocol> {
   const models = new Map<unknown, ClientProtocol>()
   for (const [alias, { providerKind }] of aliases) {
-    const relay = faces[providerKind]?.v1.relay
+    const relay = lookUpProviderFace(faces, providerKind, 'v1')?.relay
     if (relay !== undefined) models.set(alias, relay.protocol)
   }
   return models
@@ -93,7 +93,8 @@ function translateOutline(
   const reused = face.relay?.reuseBody(bytes, body, written.body)
   if (face.relay === undefined || reused === undefined) return null
   const { attachments, headers, path, reading } = written
-  const call: Frame['call'] = { request, plan: Object.freeze(plan), path, headers, attachments, reading }
+  const facts = describeDelivery(request, false)
+  const call: Frame['call'] = { request, ...facts, plan: Object.freeze(plan), path, headers, attachments, reading }
   if (face.relay.acceptsResponse(request, reading)) call.acceptsProviderBytes = true
   // No text of the body can look like the list, because its quotes would be written as escapes.
   const start = asBuffer(reused).indexOf(outline.messages)

@@ -6,6 +6,7 @@ import type {
   ErrorCode,
   GatewayErrorOptions,
   JsonObject,
+  NormalizedRequest,
   NormalizedResponse
 } from '../normalized/index.ts'
 import type { ApiMode, EmbeddingsEncoding, ReadContext, ResponseContext, ResponseHead } from '../protocols/face.ts'
@@ -33,7 +34,10 @@ interface Described {
   description?: CallDescription
 }
 
-export interface TranslatedChat extends ChatCall, Described {}
+export interface TranslatedChat extends ChatCall, Described {
+  /** Without its messages once it came back from a thread: no later step needs them. */
+  request: NormalizedRequest
+}
 
 /** A whole response to write in the client's form. */
 export interface ChatResponseJob {

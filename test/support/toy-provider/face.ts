@@ -87,7 +87,7 @@ function createToyReader(): ResponseReader {
     if ('say' in read) assembler.text(read.say)
     else if ('think' in read) {
       assembler.reasoning(read.think)
-      assembler.blockState({ messages_compatible: { signature: read.seal } })
+      assembler.blockState({ toy: { seal: read.seal } })
     } else if ('call' in read) assembler.toolCall(read.call, JSON.stringify(read.call.args))
     else if ('trouble' in read) {
       assembler.fail(new GatewayError('provider_failure', { status: read.status, message: read.trouble }))

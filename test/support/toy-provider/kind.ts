@@ -9,7 +9,7 @@ import { toyFace } from './face.ts'
 import { answerToyRequest, type ToyRequest } from './wire.ts'
 
 /** The face's line in the table of faces. */
-export const toyFaces: ProviderFaces = { toy: { v1: toyFace, v2: toyFace } }
+export const toyFaces: ProviderFaces = { toy: toyFace }
 
 /** The kind's line in the table of executors. Every request that reaches the toy provider is added to `received`. */
 export function createToyKind(received: ToyRequest[]): ProviderKindRegistration {
@@ -38,7 +38,7 @@ function createToyPool(received: ToyRequest[]): ExecutorPool {
 
 function deliver(call: ChatCall, lines: string[], sink: ResponseSink): void {
   const reader = toyFace.createReader(null, { status: 200, headers: {} }, { createNonce: randomUUID })
-  if (!call.request.isStream) {
+  if (!call.isStream) {
     sink.push(reader.readBody(Buffer.from(lines.join(''))))
     return
   }

@@ -16,7 +16,7 @@ t.test('headers beyond the bound are dropped and reported in one debug line', as
         family: 'messages',
         isModelRequest: true,
         handler(request, reply) {
-          const { headers } = createCallContext({ log }, request.context, {})
+          const { headers } = createCallContext({ log }, request.context, {}, { forwardsHeaders: true })
           sendJson(reply, 200, {}, JSON.stringify(headers.length))
         }
       })

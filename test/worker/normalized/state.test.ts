@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createToolTurnState, mergeProviderState, readProviderState } from '../../../worker/normalized/index.ts'
 
-t.test('state from a client keeps strings under known names only', async t => {
+t.test('state from a client keeps strings under names, also those of a kind that nobody knows', async t => {
   const state = {
     native: { toolStateId: 't', threadId: 'h', messageId: 'm' },
     chat_compatible: { reasoningDetails: '[]', extraContent: '{}' },
@@ -9,9 +9,14 @@ t.test('state from a client keeps strings under known names only', async t => {
     content_compatible: { thoughtSignature: 'c' }
   }
   t.strictSame(readProviderState(state), state)
-  t.strictSame(readProviderState({ native: { toolStateId: 't', other: 'x', messageId: 3 }, unknown: { a: 'b' } }), {
-    native: { toolStateId: 't' }
+  t.strictSame(readProviderState({ native: { toolStateId: 't', messageId: 3 }, toy: { seal: 's' } }), {
+    native: { toolStateId: 't' },
+    toy: { seal: 's' }
   })
+  const hostile = JSON.parse('{"__proto__":{"a":"b"},"constructor":{"__proto__":"c"},"a b":{"a":"b"},"k":{"a-b":"c"}}')
+  t.equal(readProviderState(hostile), undefined)
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`m${index}`, 'x']))
+  t.equal(Object.keys(readProviderState({ toy: many })?.toy ?? {}).length, 16)
   for (const value of [undefined, null, 'text', [], {}, { native: 1 }, { native: {} }]) {
     t.equal(readProviderState(value), undefined)
   }
@@ -24,6 +29,9 @@ t.test('states are merged member by member and the later value wins', async t =>
     native: { toolStateId: 'b', messageId: 'm' },
     messages_compatible: { signature: 's' },
     content_compatible: { thoughtSignature: 'c' }
+  })
+  t.strictSame(mergeProviderState({ toy: { seal: 'a', more: 'b' } }, { toy: { seal: 'c' } }), {
+    toy: { seal: 'c', more: 'b' }
   })
   t.equal(mergeProviderState(undefined, later), later)
   t.strictSame(createToolTurnState('a'), { native: { toolStateId: 'a' } })

@@ -154,7 +154,7 @@ async function answer(protocol: Protocol, events: NormalizedEvent[], isStream: b
 function readBack(protocol: Protocol, turn: JsonValue[]) {
   const said = read(protocol, clients[protocol].next(turn)).messages.filter(({ role }) => role === 'assistant')
   const parts = said.flatMap(({ content }) => content)
-  return { parts, states: said.flatMap(({ state }) => state ?? []) }
+  return { parts, states: said.flatMap(({ state }) => (state === undefined ? [] : [state])) }
 }
 
 function findStates(parts: readonly ContentPart[], type: ContentPart['type']): Array<ProviderState | undefined> {
@@ -170,7 +170,7 @@ for (const protocol of Object.keys(clients) as Protocol[]) {
         t.test(title, async t => {
           const { parts, states } = readBack(protocol, await answer(protocol, writeEvents(given, arrival), isStream))
           t.strictSame(findStates(parts, 'tool-call'), [given.ofCall, undefined], 'of the calls')
-          const ofReasoning = findStates(parts, 'reasoning').concat(states)
+          const ofReasoning = [...findStates(parts, 'reasoning'), ...states]
           t.strictSame(
             ofReasoning.filter(state => state !== undefined),
             [given.ofReasoning],

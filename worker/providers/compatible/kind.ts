@@ -69,7 +69,6 @@ function createExecutor(
     ...options,
     onConnectionChange: dependencies.onConnectionChange
   })
-  // These kinds have one contract in both API modes.
   const face = findProviderFace(faces, { providerKind, apiMode: 'v1' })
   const client = new ProviderClient({
     origin: connections,

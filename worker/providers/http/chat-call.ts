@@ -111,14 +111,6 @@ export function findPassing(dependencies: ChatDependencies, call: ChatCall): Pro
   return call.isPassed === true ? findChatFace(dependencies, call).passing : undefined
 }
 
-/** The stop strings that the gateway applies itself: none where the provider got the client's own body. */
-export function listStops({ request, isPassed }: ChatCall): readonly string[] {
-  if (isPassed === true) return NO_STOPS
-  return request.sampling.stop?.filter(stop => stop !== '') ?? NO_STOPS
-}
-
-const NO_STOPS: readonly string[] = []
-
 /** A filter for the stop strings; undefined when there are none. */
 export function openStopFilter(stops: readonly string[]): StopSequenceFilter | undefined {
   return stops.length === 0 ? undefined : createStopSequenceFilter(stops)

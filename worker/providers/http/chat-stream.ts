@@ -15,7 +15,6 @@ import {
   describeChatCall,
   findChatFace,
   findPassing,
-  listStops,
   openChatReader,
   openStopFilter,
   uploadAttachments
@@ -76,6 +75,8 @@ export async function streamChat(
 
 const STREAM_HEADERS: readonly string[] = ['accept', 'text/event-stream', 'cache-control', 'no-store']
 
+const EVENT_STREAM = /^text\/event-stream\s*(;|$)/i
+
 type StreamReader = ResponseReader | PassingReader
 
 interface OpenStream {
@@ -131,8 +132,7 @@ class StreamSession implements ExchangeReceiver {
 
   onHead(head: ResponseHead, control: ExchangeControl): void {
     const contentType = readHeader(head.headers, 'content-type') ?? ''
-    const isEventStream = /^text\/event-stream\s*(;|$)/i.test(contentType)
-    if (head.status === 200 && isEventStream) {
+    if (head.status === 200 && this.#isStream(head, contentType)) {
       // The request announces none: decompression would hold events back.
       if (readContentEncoding(readHeader(head.headers, 'content-encoding')) !== 'identity') {
         throw protocolFailure('unsupported_content_encoding', { isRetryable: true })
@@ -145,6 +145,11 @@ class StreamSession implements ExchangeReceiver {
     }
     this.#collector = new ResponseCollector(UNEXPECTED_BODY_BYTES_MAX)
     this.#collector.onHead(head, control)
+  }
+
+  #isStream(head: ResponseHead, contentType: string): boolean {
+    const face = findChatFace(this.#dependencies, this.#call)
+    return face.acceptsStream === undefined ? EVENT_STREAM.test(contentType) : face.acceptsStream(head)
   }
 
   onData(pieces: readonly Buffer[]): Buffer | undefined {
@@ -203,7 +208,7 @@ class StreamSession implements ExchangeReceiver {
     const delivery = new EventDelivery({
       sink: this.#sink,
       context: this.#context,
-      filter: openStopFilter(listStops(this.#call)),
+      filter: openStopFilter(this.#call.stops),
       completer: this.#dependencies.hooks.eventCompleter,
       isPassed: passing !== undefined,
       isLong: () => passing === undefined && this.#receivedBytes >= LONG_STREAM_BYTES,

@@ -10,7 +10,6 @@ import {
   defaultBounds,
   describeChatCall,
   findPassing,
-  listStops,
   openChatReader,
   reportAnomaly,
   uploadAttachments
@@ -75,7 +74,7 @@ function readHere(
       const { wantsEvents = false } = context
       return reader.relayBody(bytes, { publicModel: call.plan.publicModel, wantsEvents })
     }
-    return { events: cutAtStop(reader.readBody(bytes), listStops(call)) }
+    return { events: cutAtStop(reader.readBody(bytes), call.stops) }
   } catch (thrown) {
     throw reportUnreadable(dependencies, context, thrown)
   }
@@ -95,7 +94,7 @@ async function readInThread(
   { bytes, ...head }: BufferedResponse
 ): Promise<NormalizedEvent[]> {
   const { plan, reading } = call
-  const response = { plan, reading, head, bytes, stops: listStops(call) }
+  const response = { plan, reading, head, bytes, stops: call.stops }
   try {
     const { events, anomalies } = await dependencies.largeResponses.readChat(response, context.signal)
     for (const anomaly of anomalies) reportAnomaly(dependencies, call, context, anomaly)

@@ -70,6 +70,11 @@ export class ProviderClient {
     return this.#options.origin.timeouts
   }
 
+  /** Whether the headers of the client's request go to the provider. */
+  get sendsRequestHeaders(): boolean {
+    return this.#options.sendsRequestHeaders
+  }
+
   /** Reads the error of an unsuccessful response. */
   get readError(): ReadError {
     return this.#options.readError

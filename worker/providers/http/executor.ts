@@ -39,11 +39,10 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
   }
 
   const executor: Executor = {
+    ...(client.sendsRequestHeaders && { forwardsHeaders: true as const }),
     chat(call, context, sink) {
-      const run = call.request.isStream ? streamChat : completeChat
-      // A provider on the client's own wire got the client's own option.
-      const isCut = call.request.parallelToolCalls === 'refused' && call.isPassed !== true
-      const shown = isCut ? keepFirstCall(sink) : sink
+      const run = call.isStream ? streamChat : completeChat
+      const shown = call.keepsFirstCallOnly === true ? keepFirstCall(sink) : sink
       return run(options, call, context, around(shown)).catch(rethrow)
     },
     request(call, context, read) {

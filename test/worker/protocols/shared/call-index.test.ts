@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import type { JsonObject } from '../../../../worker/normalized/index.ts'
-import { clientFaces, providerFaces } from '../../../../worker/protocols/registry.ts'
+import { clientFaces, findProviderFace, providerFaces } from '../../../../worker/protocols/registry.ts'
 import { failure, requestId } from '../../../support/codec.ts'
 import { options as chatOptions } from '../completions/provider/support.ts'
 import { plainOptions } from '../native/support.ts'
@@ -24,9 +24,11 @@ const wires = [
 function write([kind, mode, options]: (typeof wires)[number], contents: object[]): JsonObject {
   const context = { requestId, path: { model: 'm', isStream: false } }
   const request = clientFaces.content.readRequest({ contents } as unknown as JsonObject, context)
-  const face = providerFaces[kind]?.[mode]
-  if (face === undefined) throw new Error(kind)
-  return face.writeChat(request, { upstreamModel: 'm' }, options).body
+  return findProviderFace(providerFaces, { providerKind: kind, apiMode: mode }).writeChat(
+    request,
+    { upstreamModel: 'm' },
+    options
+  ).body
 }
 
 /** The arguments and results in the order of the body: `call 1`, `result 1`. */

@@ -2,8 +2,8 @@
 
 import t from 'tap'
 import { countBytes } from '../../../../shared/bytes.ts'
-import type { EmbeddingsCall, NormalizedEvent, ParallelToolCalls } from '../../../../worker/normalized/index.ts'
-import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
+import type { EmbeddingsCall, NormalizedEvent } from '../../../../worker/normalized/index.ts'
+import type { PendingAttachment, ProviderFace } from '../../../../worker/protocols/face.ts'
 import type { BodyFallback } from '../../../../worker/providers/http/hooks.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
 import type { ByteSink, CallContext, RelayHead, ResponseSink } from '../../../../worker/providers/types.ts'
@@ -143,7 +143,7 @@ t.test('stop strings are applied to whole and streamed chats', async t => {
   const { executor } = createWordExecutor(t, stub.origin)
   for (const isStream of [false, true]) {
     const sink = createSink()
-    await executor.chat(wordCall({ isStream, stop: ['END', ''] }), contextOf(), sink)
+    await executor.chat(wordCall({ isStream, stop: ['END'] }), contextOf(), sink)
     t.equal(sink.text(), 'ab')
     t.match(sink.events().at(-1), { type: 'finish', stopSequence: 'END' })
   }
@@ -158,15 +158,41 @@ t.test('decisions.md 38: a client that refused several calls gets the first from
   t.teardown(() => stub.close())
   const { executor } = createWordExecutor(t, stub.origin)
   for (const isStream of [false, true]) {
-    const listCalls = async (parallelToolCalls?: ParallelToolCalls) => {
+    const listCalls = async (facts: { keepsFirstCallOnly?: true } = {}) => {
       const sink = createSink()
-      await executor.chat(wordCall({ isStream, ...(parallelToolCalls && { parallelToolCalls }) }), contextOf(), sink)
+      await executor.chat(wordCall({ isStream, ...facts }), contextOf(), sink)
       t.equal(sink.events().at(-1)?.type, 'finish')
       return sink.events().flatMap(event => (event.type === 'tool-call-start' ? [event.name] : []))
     }
     t.same(await listCalls(), ['f', 'g', 'f'])
-    t.same(await listCalls('requested'), ['f', 'g', 'f'])
-    t.same(await listCalls('refused'), ['f'])
+    t.same(await listCalls({ keepsFirstCallOnly: true }), ['f'])
+  }
+})
+
+t.test('a face says which heads begin a stream of its wire', async t => {
+  const toyFace: ProviderFace = {
+    ...wordFace,
+    acceptsStream: ({ headers }) => headers['content-type'] === 'application/x-toy-stream'
+  }
+  const faces = { words: toyFace }
+  for (const [contentType, isTaken] of [
+    ['application/x-toy-stream', true],
+    ['text/event-stream', false]
+  ] as const) {
+    const stub = await startStub((_request, response) => {
+      response.writeHead(200, { 'content-type': contentType })
+      response.end('data: BEGIN\n\ndata: a\n\n')
+    })
+    t.teardown(() => stub.close())
+    const { executor } = createWordExecutor(t, stub.origin, { executor: { faces } })
+    const sink = createSink()
+    const chat = executor.chat(wordCall({ isStream: true }), contextOf(), sink)
+    if (!isTaken) {
+      t.match(await rejection(chat), { code: 'provider_protocol_error' })
+      continue
+    }
+    await chat
+    t.equal(sink.text(), 'a')
   }
 })
 

@@ -10,7 +10,6 @@ import { findProviderFace, providerFaces } from '../../../../worker/protocols/re
 import type { ResolveHost } from '../../../../worker/providers/egress/checked-lookup.ts'
 import { createNativeKind, readNativeOptions } from '../../../../worker/providers/native/index.ts'
 import { createExecutors } from '../../../../worker/providers/registry.ts'
-import type { ChatCall } from '../../../../worker/providers/types.ts'
 import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 import { readsInline } from '../support/large-responses.ts'
 import { createMemoryLog } from '../support/log.ts'
@@ -45,7 +44,7 @@ function start(
   t.teardown(() => executors.destroy())
   async function chat(profileId: string, isStream = false): Promise<void> {
     const profile = profiles.find(one => one.profileId === profileId)
-    const call: ChatCall = chatCall('hi', { isStream })
+    const call = chatCall('hi', { isStream })
     const face = findProviderFace(providerFaces, call.plan)
     const target = { upstreamModel: call.plan.upstreamModel }
     const { path, headers } = face.writeChat(call.request, target, readNativeOptions(settings, profile?.baseUrl))

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
-import { GatewayError, type NormalizedEvent, type ParallelToolCalls } from '../../../../worker/normalized/index.ts'
+import { GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import type { ProviderFace, ResponseHead } from '../../../../worker/protocols/face.ts'
 import { nativeV1Acceptance } from '../../../../worker/protocols/native/acceptance.ts'
 import { ProviderClient, type ProviderClientOptions } from '../../../../worker/providers/http/client.ts'
@@ -38,16 +38,6 @@ export function createTestClient(t: Test, url: string, options: Partial<Provider
     random: () => 0,
     ...options
   })
-}
-
-/** The paths of a made-up client. */
-const plainFieldPaths = {
-  model: 'model',
-  messages: 'messages',
-  tools: 'tools',
-  toolChoice: 'tool_choice',
-  output: '',
-  stop: 'stop'
 }
 
 export const wordFace: ProviderFace = {
@@ -111,23 +101,12 @@ function refusal(message: string): GatewayError {
 
 /** A chat on the wire of the made-up provider. */
 export function wordCall(
-  options: { isStream?: boolean; stop?: string[]; headers?: string[]; parallelToolCalls?: ParallelToolCalls } = {}
+  options: { isStream?: boolean; stop?: string[]; headers?: string[]; keepsFirstCallOnly?: true } = {}
 ): ChatCall {
   return {
-    request: {
-      version: 'gateway.normalized.v1',
-      requestId: 'r1',
-      fieldPaths: plainFieldPaths,
-      carriesFileBytes: false,
-      isStream: options.isStream ?? false,
-      wantsStreamUsage: false,
-      messages: [],
-      tools: [],
-      usesLegacyFunctions: false,
-      sampling: options.stop === undefined ? {} : { stop: options.stop },
-      ...(options.parallelToolCalls === undefined ? {} : { parallelToolCalls: options.parallelToolCalls }),
-      ignored: {}
-    },
+    isStream: options.isStream ?? false,
+    stops: options.stop ?? [],
+    ...(options.keepsFirstCallOnly === undefined ? {} : { keepsFirstCallOnly: options.keepsFirstCallOnly }),
     plan: {
       providerKind: 'words',
       profileId: 'words-main',

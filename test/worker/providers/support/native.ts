@@ -19,13 +19,8 @@ import {
   readNativeOptions
 } from '../../../../worker/providers/native/index.ts'
 import { createExecutors, type ExecutorsOptions } from '../../../../worker/providers/registry.ts'
-import type {
-  CallContext,
-  ChatCall,
-  Executor,
-  ResponseSink,
-  UpstreamAuthorization
-} from '../../../../worker/providers/types.ts'
+import type { CallContext, Executor, ResponseSink, UpstreamAuthorization } from '../../../../worker/providers/types.ts'
+import type { TranslatedChat } from '../../../../worker/translation/types.ts'
 import { readsInline } from './large-responses.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
 import { askForEmbeddings, askForTokenCounts } from './resources.ts'
@@ -38,8 +33,8 @@ export interface TestExecutor extends Required<Pick<Executor, 'listModels'>> {
   /** Tokens per text. */
   countTokens(call: TokenCountCall, context: CallContext): Promise<number[]>
   /** Runs a chat that is not streamed and resolves with its response, which must arrive in one push. */
-  complete(call: ChatCall, context: CallContext): Promise<NormalizedResponse>
-  stream(call: ChatCall, context: CallContext, sink: ResponseSink): Promise<void>
+  complete(call: TranslatedChat, context: CallContext): Promise<NormalizedResponse>
+  stream(call: TranslatedChat, context: CallContext, sink: ResponseSink): Promise<void>
 }
 
 export interface TestPool {
@@ -91,7 +86,7 @@ function createTestExecutor(executor: Executor, options: unknown): TestExecutor 
   const { plan } = chatCall('')
   const asker = { executor, plan, face: findProviderFace(providerFaces, plan), faceOptions: options }
   /** Path and headers of the chat as the face writes them; the body stays the test's own. */
-  const write = (call: ChatCall): ChatCall => {
+  const write = (call: TranslatedChat): TranslatedChat => {
     const { path, headers } = findProviderFace(providerFaces, call.plan).writeChat(
       call.request,
       { upstreamModel: call.plan.upstreamModel },
@@ -133,7 +128,7 @@ export interface ChatOptions {
 }
 
 /** A chat with one user message. */
-export function chatCall(prompt: string, options: ChatOptions = {}): ChatCall {
+export function chatCall(prompt: string, options: ChatOptions = {}): TranslatedChat {
   const apiMode = options.apiMode ?? 'v1'
   const attachments = options.attachments ?? []
   const ids = attachments.map(attachment => attachment.placeholder)
@@ -148,6 +143,8 @@ export function chatCall(prompt: string, options: ChatOptions = {}): ChatCall {
     ...options.extra
   }
   return {
+    isStream: options.isStream ?? false,
+    stops: options.stop ?? [],
     request: {
       version: 'gateway.normalized.v1',
       requestId: 'r1',
