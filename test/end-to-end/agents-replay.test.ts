@@ -7,7 +7,7 @@ import { readEventStream } from '../properties/content-chunks.ts'
 import { readStrictly as readMessages } from '../properties/messages-frames.ts'
 import { readResponsesStrictly } from '../properties/responses-events.ts'
 import { get, type HttpResponse, post, type UpstreamChat, upstreamChats } from '../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/in-process-gateway.ts'
 import { readTurns } from '../support/turns.ts'
 import { listSentFunctions, listUploads } from '../support/upstream.ts'
 import {

@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { lastUpstreamChat } from '../support/client.ts'
 import { catchError } from '../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/in-process-gateway.ts'
 import { testResponses } from './official-sdks/openai-responses.ts'
 import { nativePlace } from './official-sdks/place.ts'
 

@@ -3,7 +3,13 @@
 
 import t from 'tap'
 import { lastUpstreamChat, post, type UpstreamChat, upstreamChats } from '../support/client.ts'
-import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../support/gateway.ts'
+import {
+  emulatorVariables,
+  readLog,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../support/in-process-gateway.ts'
 import { families } from './tool-loops/families.ts'
 
 const emulator = await startEmulator(t)
@@ -14,7 +20,7 @@ const largest = 'GigaChat-2-Max'
 
 const isSent = ({ body }: UpstreamChat) => body.parallel_tool_calls
 /** Sends a chat over the completions family, and returns whether the upstream received the option. */
-async function sendChat(gateway: StartedGateway, body: object): Promise<unknown> {
+async function sendChat(gateway: ServingGateway, body: object): Promise<unknown> {
   const messages = [{ role: 'user', content: 'hi' }]
   const { status, text } = await post(`${gateway.url}/v2/chat/completions`, { model: largest, messages, ...body })
   if (status !== 200) throw new Error(text)
@@ -23,7 +29,7 @@ async function sendChat(gateway: StartedGateway, body: object): Promise<unknown>
 
 for (const family of families) {
   t.test(`decisions.md 50: the option follows the client's word and the setting: ${family.name}`, async t => {
-    const ask = async (gateway: StartedGateway, more?: object, version: 'v1' | 'v2' = 'v2', model = largest) => {
+    const ask = async (gateway: ServingGateway, more?: object, version: 'v1' | 'v2' = 'v2', model = largest) => {
       const question = { url: gateway.url, version, model, isStream: false, ...(more === undefined ? {} : { more }) }
       await family.ask(question, [family.writeUser('hi')])
       return isSent(lastUpstreamChat(emulator))

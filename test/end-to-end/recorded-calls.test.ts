@@ -9,7 +9,7 @@ import { createSpanDescriber, type DescribedSpan } from '../../worker/observatio
 import { providerFaces } from '../../worker/protocols/registry.ts'
 import { providerKinds } from '../../worker/providers/registry.ts'
 import type { HttpResponse } from '../support/client.ts'
-import { emulatorVariables, startEmulator } from '../support/gateway.ts'
+import { emulatorVariables, startEmulator } from '../support/in-process-gateway.ts'
 import { waitUntil } from '../support/processes.ts'
 import { startWorker, workerOptions } from '../support/worker-app.ts'
 import { type AskOptions, askIn, type Family, families } from './system/support.ts'

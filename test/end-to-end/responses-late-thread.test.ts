@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import t from 'tap'
-import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../support/in-process-gateway.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {

@@ -4,7 +4,7 @@ import type { Emulator } from '../../ops/emulator/server.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import type { OpenApiDocument } from '../../worker/docs/document.ts'
-import { emulatorVariables, startEmulator } from './gateway.ts'
+import { emulatorVariables, startEmulator } from './serving-gateway.ts'
 import { startWorker, workerOptions } from './worker-app.ts'
 
 export interface DocumentedGateway {

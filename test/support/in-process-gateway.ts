@@ -17,14 +17,21 @@ import { runGateway } from '../../supervisor/gateway.ts'
 import type { RuntimePlan } from '../../supervisor/runtime-plan.ts'
 import { runWriter } from '../../supervisor/writer/process.ts'
 import { runWorker } from '../../worker/bootstrap.ts'
-import { findListeningUrl, type GatewayOptions, type ServingGateway } from './gateway.ts'
+import { startGateway as startProcesses } from './gateway.ts'
+import { findListeningUrl, type GatewayOptions, type ServingGateway } from './serving-gateway.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
-export type { GatewayOptions, ServingGateway } from './gateway.ts'
-export { emulatorVariables, readLog, startEmulator } from './gateway.ts'
+export {
+  emulatorVariables,
+  type GatewayOptions,
+  readLog,
+  type ServingGateway,
+  startEmulator
+} from './serving-gateway.ts'
 
-/** Starts a gateway on a free port and waits until it listens. It stops with the test. */
+/** Starts a gateway on a free port and waits until it listens. It stops with the test. One with several workers has processes of its own. */
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<ServingGateway> {
+  if (Number(options.env?.GATEWAY_WORKERS ?? 1) > 1) return startProcesses(t, options)
   const folder = createTemporaryFolder(t)
   const variables = {
     GATEWAY_HOST: '127.0.0.1',
@@ -76,10 +83,10 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   }
   t.teardown(stop)
   const url = await listening.promise
-  return { url, folder, stop }
+  return { url, folder, interrupt: () => signalStop(), stop }
 
   function createChildren(plan: RuntimePlan): Children {
-    if (plan.settings.workers > 1) throw new Error('Several workers need processes: import startGateway of gateway.ts.')
+    if (plan.settings.workers > 1) throw new Error('Several workers need processes: set GATEWAY_WORKERS in `env`.')
     return {
       forkWorker: runInProcess(
         host => runWorker({ loadApp: () => import('../../worker/app.ts') }, host),

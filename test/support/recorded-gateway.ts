@@ -6,7 +6,13 @@ import Database from 'better-sqlite3'
 import type { Test } from 'tap'
 import type { Emulator, EmulatorOptions } from '../../ops/emulator/server.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from './gateway.ts'
+import {
+  emulatorVariables,
+  type GatewayOptions,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from './in-process-gateway.ts'
 import { waitUntil } from './processes.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
@@ -18,7 +24,7 @@ export interface TrafficFiles {
 /** The row of a record, with its payload, as SQLite has them. */
 export type StoredRow = Readonly<Record<string, string | number | null>>
 
-export interface RecordedGateway extends StartedGateway {
+export interface RecordedGateway extends ServingGateway {
   readonly emulator: Emulator
   readonly files: TrafficFiles
   /** The records of the JSONL file so far. */
@@ -48,14 +54,19 @@ export function trafficVariables({ jsonl, sqlite }: TrafficFiles): Record<string
   }
 }
 
+export interface RecordedGatewayOptions {
+  env?: Record<string, string | undefined>
+  emulator?: EmulatorOptions
+  files?: TrafficFiles
+  /** In place of a gateway in the process of the test. */
+  start?: (t: Test, options: GatewayOptions) => Promise<ServingGateway>
+}
+
 /** Starts an emulator and a gateway that records into both files; they end with the test. */
-export async function startRecordedGateway(
-  t: Test,
-  options: { env?: Record<string, string | undefined>; emulator?: EmulatorOptions; files?: TrafficFiles } = {}
-): Promise<RecordedGateway> {
+export async function startRecordedGateway(t: Test, options: RecordedGatewayOptions = {}): Promise<RecordedGateway> {
   const emulator = await startEmulator(t, options.emulator)
   const files = options.files ?? createTrafficFiles(t)
-  const gateway = await startGateway(t, {
+  const gateway = await (options.start ?? startGateway)(t, {
     env: { ...emulatorVariables(emulator), ...trafficVariables(files), ...options.env }
   })
   const records = () => readRecords(files.jsonl)

@@ -4,11 +4,11 @@
 
 import t from 'tap'
 import type { Emulator, EmulatorOptions } from '../../ops/emulator/server.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from './gateway.ts'
+import { emulatorVariables, type ServingGateway, startEmulator, startGateway } from './in-process-gateway.ts'
 
 export interface SharedGateway {
   emulator: Emulator
-  gateway: StartedGateway
+  gateway: ServingGateway
 }
 
 let shared: Promise<SharedGateway> | undefined

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { type GatewayOptions, readLog, type StartedGateway, startGateway } from './gateway.ts'
+import { type GatewayOptions, readLog, type ServingGateway, type StartedGateway, startGateway } from './gateway.ts'
 import { waitUntil } from './processes.ts'
 import { scrapeUntil } from './scrape.ts'
 
@@ -38,15 +38,17 @@ export async function startTrafficGateway(
 }
 
 /** The process ids of the writers so far, in the order in which they became ready. */
-export function readWriterPids(gateway: StartedGateway): number[] {
+export function readWriterPids(gateway: ServingGateway): number[] {
   const lines = readLog(gateway).filter(({ event }) => event === 'writer_ready')
   return lines.map(({ writer_pid }) => Number(writer_pid))
 }
 
 /** Kills the writer without its cooperation and waits for the next one. */
-export async function killWriter(gateway: StartedGateway): Promise<void> {
+export async function killWriter(gateway: ServingGateway): Promise<void> {
   const before = readWriterPids(gateway)
-  process.kill(before.at(-1) ?? 0, 'SIGKILL')
+  const writer = before.at(-1) ?? process.pid
+  if (writer === process.pid) throw new Error('The writer has no process of its own.')
+  process.kill(writer, 'SIGKILL')
   await waitUntil(() => readWriterPids(gateway).length > before.length, 'a new writer is ready')
 }
 

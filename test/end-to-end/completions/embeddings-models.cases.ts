@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/in-process-gateway.ts'
 import { assertRefusedUnsent, assertSdkError } from '../../support/sdk-refusal.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 

@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { lastUpstreamChat, post, readFrames, upstreamChats } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { assertSdkError, catchSdkError } from '../../support/sdk-refusal.ts'
 
 const model = 'GigaChat-2'

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'
-import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/in-process-gateway.ts'
 import { assertRefusedUnsent, assertSdkError } from '../../support/sdk-refusal.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { call, emulatorOptions, failingStream, generate, model, say, stream, versions } from './support.ts'
 

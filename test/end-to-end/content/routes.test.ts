@@ -1,7 +1,7 @@
 import { GoogleGenAI } from '@google/genai'
 import t, { type Test } from 'tap'
 import { type HttpResponse, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/in-process-gateway.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { lastReceived } from '../../support/upstream.ts'
 import { emulatorOptions, generate, model, readChunks, say } from './support.ts'

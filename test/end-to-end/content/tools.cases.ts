@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { readLog } from '../../support/gateway.ts'
+import { readLog } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'

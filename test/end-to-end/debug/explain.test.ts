@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap'
 import { Edits, readPlace } from '../../../worker/debug/explain/paths.ts'
 import { post, upstreamChats } from '../../support/client.ts'
-import { startEmulator } from '../../support/gateway.ts'
+import { startEmulator } from '../../support/in-process-gateway.ts'
 import { chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { pathUnder, type RecordedRequest, readRecordedRequests } from '../agents/recorded.ts'
 import { ADMIN_KEY, createCaller, debugVariables, startDebugGateway } from './support.ts'

@@ -3,7 +3,12 @@
 import type { Test } from 'tap'
 import type { Emulator } from '../../../ops/emulator/server.ts'
 import { type HttpResponse, post } from '../../support/client.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 
 export const ADMIN_KEY = 'admin-key-of-the-tests'
 
@@ -12,7 +17,7 @@ export const debugVariables = { GATEWAY_DEBUG_TRANSLATE_ENABLED: 'true', GATEWAY
 
 export interface DebugGateway {
   emulator: Emulator
-  gateway: StartedGateway
+  gateway: ServingGateway
   call(path: string, body: object | string, headers?: Record<string, string>): Promise<HttpResponse>
 }
 
@@ -24,6 +29,6 @@ export async function startDebugGateway(t: Test, env: Record<string, string | un
 }
 
 /** Calls a debugging route with the admin key. */
-export function createCaller({ url }: Pick<StartedGateway, 'url'>): DebugGateway['call'] {
+export function createCaller({ url }: Pick<ServingGateway, 'url'>): DebugGateway['call'] {
   return (path, body, headers = { 'x-admin-api-key': ADMIN_KEY }) => post(url + path, body, headers)
 }

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/in-process-gateway.ts'
 import { wholeV1, wholeV2 } from '../../support/native-route.ts'
 import { listUploads } from '../../support/upstream.ts'
 import { ADMIN_KEY, startDebugGateway } from './support.ts'

@@ -8,7 +8,7 @@ import { nativeFields } from '../../../worker/protocols/shared/common-parameters
 import type { Parameter } from '../../../worker/protocols/shared/parameters.ts'
 import { get } from '../../support/client.ts'
 import { startDocumentedGateway } from '../../support/docs-gateway.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { openApiStructure } from '../../support/openapi-structure.ts'
 
 const authentication = { GATEWAY_ENABLE_API_KEY_AUTH: 'True', GATEWAY_API_KEY: 'k1' }

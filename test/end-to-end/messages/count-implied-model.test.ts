@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import t from 'tap'
 import { post } from '../../support/client.ts'
-import { startGateway } from '../../support/gateway.ts'
+import { startGateway } from '../../support/in-process-gateway.ts'
 
 const counted: unknown[] = []
 const upstream = createServer(async (request, response) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { post, upstreamChats } from '../../support/client.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'
 import { catchError } from '../../support/errors.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { received } from '../../support/upstream.ts'
 import { ask, model, versions } from './support.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { get, lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startGateway } from '../../support/in-process-gateway.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { readEvents } from './support.ts'
 

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { lastUpstreamChat } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { accumulate, ask, stream, textOf } from './support.ts'
 
 const emulator = await startEmulator(t)

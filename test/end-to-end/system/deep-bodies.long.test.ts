@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { listSentFunctions } from '../../support/upstream.ts'
 import { change, listPaths } from './odd-documents.ts'
 import { type Family, families, model, readError } from './support.ts'

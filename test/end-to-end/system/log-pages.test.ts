@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { parseSettings } from '../../../shared/settings.ts'
 import { get } from '../../support/client.ts'
 import { LONG_GRACE, startDraining } from '../../support/drain.ts'
-import { readLog, type StartedGateway, startGateway } from '../../support/gateway.ts'
+import { readLog, type ServingGateway, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { startWorker, workerOptions } from '../../support/worker-app.ts'
@@ -70,7 +70,7 @@ async function openLogStream(t: Test, url: string, headers: Record<string, strin
   }
 }
 
-const readLines = ({ folder }: StartedGateway) =>
+const readLines = ({ folder }: ServingGateway) =>
   readFileSync(join(folder, 'gateway.log'), 'utf8').split('\n').slice(0, -1)
 
 /** For the cases that need no other settings; the last of them drains it. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { askIn, families, openStream, readEnd, readError, streamedTextIn } from './support.ts'
 
 const emulator = await startEmulator(t, { accessTokens: ['abc'] })

@@ -4,7 +4,7 @@
 import t from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'
 import { get, type HttpResponse } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { askIn, families, readError } from './support.ts'
 

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { get } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { askIn, families, model, openStream, readEnd, readEvents, streamedTextIn, textIn, urlOf } from './support.ts'
 
 const emulator = await startEmulator(t)

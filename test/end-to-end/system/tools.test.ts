@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { type HttpResponse, lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { type AskOptions, askIn, type Family, families, readError, textIn } from './support.ts'
 
 // The emulator refuses state ids that it did not return before.

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { get } from '../../support/client.ts'
-import { readLog } from '../../support/gateway.ts'
+import { readLog, startGateway } from '../../support/gateway.ts'
 import { scrapeUntil } from '../../support/metrics.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { type RecordedGateway, startRecordedGateway } from '../../support/recorded-gateway.ts'
@@ -12,6 +12,7 @@ import { askIn, bodyOf, urlOf } from '../system/support.ts'
 
 function start(t: Parameters<typeof startRecordedGateway>[0], env: Record<string, string>) {
   return startRecordedGateway(t, {
+    start: startGateway,
     env: { GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: '1', GATEWAY_METRICS_ENABLED: 'true', ...env }
   })
 }

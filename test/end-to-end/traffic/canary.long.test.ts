@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { get, type HttpResponse, post } from '../../support/client.ts'
+import { startGateway } from '../../support/gateway.ts'
 import { fetchMetrics } from '../../support/metrics.ts'
 import { startSearchServer } from '../../support/opensearch.ts'
 import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
@@ -135,6 +136,7 @@ for (const { level, streamed, store, useStore } of runs)
       const search = await startSearchServer(t, { username: 'gateway', password: secret(32) })
       const relational = await useStore(t)
       const gateway = await startRecordedGateway(t, {
+        start: startGateway,
         env: {
           ...tracingVariables(receiver.url, 'http'),
           ...relational.variables,

@@ -3,7 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  readLog,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 import { type SearchServerFake, startSearchServer } from '../../support/opensearch.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
@@ -12,7 +18,7 @@ const emulator = await startEmulator(t)
 const ADMIN_KEY = 'admin-key-of-the-tests'
 const ROUTE = '/v1/chat/completions'
 
-function start(t: Test, { url }: SearchServerFake, env: Record<string, string> = {}): Promise<StartedGateway> {
+function start(t: Test, { url }: SearchServerFake, env: Record<string, string> = {}): Promise<ServingGateway> {
   return startGateway(t, {
     env: {
       ...emulatorVariables(emulator),
@@ -26,7 +32,7 @@ function start(t: Test, { url }: SearchServerFake, env: Record<string, string> =
 }
 
 /** Sends a chat and returns the id of its request. */
-async function chat({ url }: StartedGateway, text: string): Promise<string> {
+async function chat({ url }: ServingGateway, text: string): Promise<string> {
   const body = { model: 'GigaChat-2-Max', messages: [{ role: 'user', content: text }] }
   const { status, headers, text: answer } = await post(`${url}${ROUTE}`, body)
   if (status !== 200) throw new Error(`The chat failed: ${answer}`)

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { startGateway } from '../../support/gateway.ts'
 import { startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 
@@ -28,6 +29,7 @@ t.test('the writer is sent the secrets of its sinks and no others', async t => {
      }`
   )
   const gateway = await startRecordedGateway(t, {
+    start: startGateway,
     env: {
       ...SECRETS,
       GATEWAY_ENABLE_API_KEY_AUTH: 'true',

@@ -8,7 +8,7 @@ import { openSqliteQueries } from '../../../supervisor/writer/store/sqlite/queri
 import { openSqliteStore } from '../../../supervisor/writer/store/sqlite/sink.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
 import { post } from '../../support/client.ts'
-import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { scrapeUntil } from '../../support/metrics.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
@@ -273,7 +273,7 @@ t.test('tables that may not be made refuse the start by name', async t => {
 })
 
 t.test('field-lessons.md L5: the size of the write-ahead log is a metric', async t => {
-  const gateway = await startRecordedGateway(t, { env: { GATEWAY_METRICS_ENABLED: 'true' } })
+  const gateway = await startRecordedGateway(t, { start: startGateway, env: { GATEWAY_METRICS_ENABLED: 'true' } })
   t.equal((await askIn(gateway, 'completions', 'hello')).status, 200)
   await scrapeUntil(
     gateway,

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { lastUpstreamChat, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { createPicture } from '../../support/upstream.ts'
 import { ask, model, textPart, versions } from './support.ts'
 

@@ -4,7 +4,7 @@
 import t from 'tap'
 import { readToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ask, imagePart, model, reasoningOf, textOf, textPart } from './support.ts'
 
 const emulator = await startEmulator(t)

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { post, readFrames } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ask, model, reasoningOf, textOf, type Version, versions } from './support.ts'
 
 const emulator = await startEmulator(t)

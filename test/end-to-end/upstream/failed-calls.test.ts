@@ -4,13 +4,19 @@
 
 import t from 'tap'
 import { get, type HttpResponse, post } from '../../support/client.ts'
-import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  readLog,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 import { ask, model } from './support.ts'
 
 const emulator = await startEmulator(t)
 
 /** The failed calls in the log of a stopped gateway. */
-function readFailures(gateway: StartedGateway) {
+function readFailures(gateway: ServingGateway) {
   return readLog(gateway).filter(line => line.event === 'upstream_call_failed')
 }
 

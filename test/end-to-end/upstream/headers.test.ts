@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from 'node:net'
 import t from 'tap'
 import { readVersion } from '../../../shared/version.ts'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ask, imagePart, lastReceived, model, received, stream, textPart, versions } from './support.ts'
 
 const emulator = await startEmulator(t)

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { get } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import * as fc from '../../support/properties.ts'
 import { oddVersionsOf } from '../system/odd-documents.ts'
 import { askIn, families, readEnd, readError } from '../system/support.ts'

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { askIn, type Family, readError, textIn } from '../system/support.ts'
 
 const emulator = await startEmulator(t)

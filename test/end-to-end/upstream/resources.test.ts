@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ask, imagePart, lastReceived, model, received, textPart, versions } from './support.ts'
 
 const emulator = await startEmulator(t, { strictFiles: true })

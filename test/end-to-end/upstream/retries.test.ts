@@ -2,7 +2,12 @@
 
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 import { ask, imagePart, model, received, stream, textOf, textPart, versions } from './support.ts'
 
 const emulator = await startEmulator(t)
@@ -109,7 +114,7 @@ t.test('a retry-after is obeyed, unless it is too long', async t => {
   t.equal(await count('/chat/completions', refused), 1)
 })
 
-async function startSlow(more: Record<string, string>): Promise<StartedGateway> {
+async function startSlow(more: Record<string, string>): Promise<ServingGateway> {
   const started = await startGateway(t, { env: { ...env, UPSTREAM_RETRY_BACKOFF_FACTOR: '0.5', ...more } })
   await get(`${started.url}/v1/models`)
   return started

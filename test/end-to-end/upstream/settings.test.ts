@@ -7,7 +7,7 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { ask, lastReceived, model, received, stream, textOf } from './support.ts'
 

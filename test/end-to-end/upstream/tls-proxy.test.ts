@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'
 import { post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { ask, imagePart, stream, textOf, textPart, versions } from './support.ts'
 

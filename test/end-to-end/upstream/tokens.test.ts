@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ask, lastReceived, received, stream, versions } from './support.ts'
 
 /** For the cases that need no settings of their own. */

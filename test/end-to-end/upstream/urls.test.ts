@@ -2,18 +2,23 @@
 
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 import { ask, imagePart, lastReceived, textPart } from './support.ts'
 
 const emulator = await startEmulator(t)
 const origin = new URL(emulator.baseUrl).origin
 
-function start(env: Record<string, string | undefined>): Promise<StartedGateway> {
+function start(env: Record<string, string | undefined>): Promise<ServingGateway> {
   return startGateway(t, { env: { ...emulatorVariables(emulator), ...env } })
 }
 
 /** Makes every call that a client of the completions family can cause, and says where each arrived. */
-async function findPaths(gateway: StartedGateway): Promise<Record<string, string>> {
+async function findPaths(gateway: ServingGateway): Promise<Record<string, string>> {
   emulator.reset()
   for (const version of ['v1', 'v2'] as const) {
     const response = await ask(gateway, version, [textPart('look'), imagePart()])
