@@ -1,6 +1,7 @@
-// Every recorded request of a real agent on an alias of every kind of provider. What such a provider cannot be sent is refused with its
-// own field, before anything is sent; without these members the request is served with all of its tools, turns and images. A request of
-// the provider's own protocol arrives as it came.
+// Every recorded request of a real agent on an alias of every kind of provider. What such a
+// provider cannot be sent is refused with its own field, before anything is sent; without these
+// members the request is served with all of its tools, turns and images. A request of the
+// provider's own protocol arrives as it came.
 
 import t from 'tap'
 import { post } from '../../support/client.ts'
@@ -13,7 +14,9 @@ const { gateway, received } = await startBridge(t)
 /** A result of a tool that is no text: the contract calls it invalid there. */
 const INVALID_RESULT = /^input\[\d+\]\.output$/
 const REFUSALS_MAX = 12
-/** Repeats results that the history has already: it arrives as it came, and the service refuses it. */
+/**
+ * Repeats results that the history has already: it arrives as it came, and the service refuses it.
+ */
 const REPEATS_RESULTS = 'gemini-resume-duplicate-results'
 
 const chats = readRecordedRequests().filter(

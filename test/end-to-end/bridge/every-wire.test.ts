@@ -1,4 +1,5 @@
-// What must hold on the wire of every upstream, the native one among them: long texts, results of calls, and calls that share an id.
+// What must hold on the wire of every upstream, the native one among them: long texts, results of
+// calls, and calls that share an id.
 
 import t from 'tap'
 import { post } from '../../support/client.ts'
@@ -82,7 +83,10 @@ const providers = [
   { wire: 'content', model: content.aliases.keyless, prefix: '/v1', passes: 'content' }
 ] as const
 
-/** Sends a question with answered calls, and returns the calls and results that the provider received. */
+/**
+ * Sends a question with answered calls, and returns the calls and results that the provider
+ * received.
+ */
 async function sendCalls(
   family: keyof typeof histories,
   { wire, model, prefix }: (typeof providers)[number],
@@ -113,7 +117,8 @@ t.test(
           // The results of a content client are objects, whose members stay as they are.
           const object = family === 'content' ? { output: result } : { result: value }
           const isText = provider.wire === 'chat' || provider.wire === 'messages'
-          // A result of the messages protocol becomes an object, because the chat wire has no mark of failed results.
+          // A result of the messages protocol becomes an object, because the chat wire has no mark
+          // of failed results.
           const isPlain = family !== 'content' && !(family === 'messages' && provider.wire === 'chat')
           const text = isPlain ? result : JSON.stringify(object)
           t.strictSame(call?.result, isText ? text : object, `${result}: ${family}, ${provider.wire}`)

@@ -27,7 +27,10 @@ async function listen(t: Test, respond: () => void): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Checks the log lines about the failed calls of these responses. It is written with a delay, so it is read once. */
+/**
+ * Checks the log lines about the failed calls of these responses. It is written with a delay, so it
+ * is read once.
+ */
 async function checkCauses(t: Test, failed: ReadonlyArray<{ response: HttpResponse; prompt: string; id: string }>) {
   const find = () => {
     const lines = readLog(gateway).filter(line => line.event === 'upstream_call_failed')

@@ -1,4 +1,5 @@
-// The official SDKs of the three families on aliases of every kind of provider, with the cases that they run on the native upstream.
+// The official SDKs of the three families on aliases of every kind of provider, with the cases that
+// they run on the native upstream.
 
 import t from 'tap'
 import { testAnthropic } from '../official-sdks/anthropic.ts'

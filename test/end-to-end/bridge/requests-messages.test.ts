@@ -1,4 +1,5 @@
-// What is particular to requests on the wire of Anthropic Messages. The embedded upstream refuses what the service refuses.
+// What is particular to requests on the wire of Anthropic Messages. The embedded upstream refuses
+// what the service refuses.
 
 import t from 'tap'
 import { signThinking } from '../../../ops/emulator/anthropic-signature.ts'

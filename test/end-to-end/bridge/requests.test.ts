@@ -1,5 +1,6 @@
-// What a request of each client protocol becomes on the wire of every kind of provider: where it goes, with which headers and body, and
-// what comes back. The embedded providers refuse what the services refuse.
+// What a request of each client protocol becomes on the wire of every kind of provider: where it
+// goes, with which headers and body, and what comes back. The embedded providers refuse what the
+// services refuse.
 
 import t from 'tap'
 import { createPicture } from '../../support/upstream.ts'
@@ -181,7 +182,8 @@ for (const provider of providers) {
         t.equal(outcome.text, 'Hello')
         t.equal(outcome.model, model)
         t.match(outcome.finish, /^(stop|completed|end_turn|STOP)$/)
-        // The provider's counts of input are without the cached tokens on this wire, and pass as they are.
+        // The provider's counts of input are without the cached tokens on this wire, and pass as
+        // they are.
         const input = name === 'messages' && family.name === 'messages' ? 6 : 10
         t.same(outcome.usage, { input, output: 5, cached: 4 })
         const { path, query, headers, body } = last(provider)
@@ -290,7 +292,8 @@ for (const provider of providers) {
       if (generationNames[family.name].stop === undefined) return
       for (const isStream of [false, true]) {
         const outcome = await ask(url, family, { model, prompt: '[[chunks:one t|wo three]]', isStream, more })
-        // Within one protocol the provider ends the text, which the embedded one of Google GenAI does not.
+        // Within one protocol the provider ends the text, which the embedded one of Google GenAI
+        // does not.
         const isEnded = family.name !== passes || name !== 'content'
         t.equal(outcome.text, isEnded ? 'one ' : 'one two three')
         t.match(outcome.finish, /^(stop|end_turn|stop_sequence|STOP)$/)

@@ -1,4 +1,5 @@
-// Every SDK generation with the scenarios that it runs on the native upstream, here on aliases of every kind of provider.
+// Every SDK generation with the scenarios that it runs on the native upstream, here on aliases of
+// every kind of provider.
 
 import t from 'tap'
 import { refuseOtherHosts } from '../../support/loopback.ts'
@@ -9,10 +10,16 @@ import { content, providers, SEATS, startBridge } from './providers/index.ts'
 const strangers = refuseOtherHosts(t)
 const { gateway, emulator, received, receivedNatively } = await startBridge(t)
 
-/** This SDK cannot read the calls of chat completions in pieces, so a provider for it sends each whole. */
+/**
+ * This SDK cannot read the calls of chat completions in pieces, so a provider for it sends each
+ * whole.
+ */
 const WHOLE_CALLS = '@mistralai/mistralai'
 
-/** It drops the signatures of calls, and its requests arrive as they came: the service refuses its loops as this provider does. */
+/**
+ * It drops the signatures of calls, and its requests arrive as they came: the service refuses its
+ * loops as this provider does.
+ */
 const UNSIGNED = 'ai 4 google'
 
 for (const provider of providers) {
@@ -24,7 +31,8 @@ for (const provider of providers) {
         hasParallelCalls: true,
         endsWithEmptyText: provider === content,
         callForm: adapter.name === WHOLE_CALLS && provider !== content ? '[[wholecall]]' : '',
-        // A provider's own refusal of the gateway is no failure of the client's key, and its words are not shown.
+        // A provider's own refusal of the gateway is no failure of the client's key, and its words
+        // are not shown.
         readFailure: status => (status === 401 ? { status: 502, isTold: false } : { status, isTold: status < 500 })
       }
       for (const [name, check] of scenarios) {

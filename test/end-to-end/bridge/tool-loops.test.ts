@@ -1,6 +1,8 @@
-// Tool loops of every client protocol on an alias of every kind of provider, whole and streamed, translated inline and in a pool thread:
-// the calls that a client sees, and what the provider receives when the client repeats them. The embedded providers are as strict as the
-// services: with calls without results, results without calls, foreign ids, and thinking or calls without their signatures.
+// Tool loops of every client protocol on an alias of every kind of provider, whole and streamed,
+// translated inline and in a pool thread: the calls that a client sees, and what the provider
+// receives when the client repeats them. The embedded providers are as strict as the services: with
+// calls without results, results without calls, foreign ids, and thinking or calls without their
+// signatures.
 
 import t from 'tap'
 import { redactThinking, signThinking } from '../../../ops/emulator/anthropic-signature.ts'
@@ -36,7 +38,10 @@ const resultsOf = (turn: Turn) => turn.calls.map((call, index) => ({ call, value
 
 const listNames = (turn: Turn) => turn.calls.map(({ name }) => name)
 
-/** A turn as a client shows it that had it from another provider: with another id, and without signatures. */
+/**
+ * A turn as a client shows it that had it from another provider: with another id, and without
+ * signatures.
+ */
 function makeForeign(history: Loose[], id: string): Loose[] {
   const signatures = ['thoughtSignature', 'extra_content']
   return JSON.parse(JSON.stringify(history), (key, value) =>
@@ -120,7 +125,8 @@ for (const family of families) {
         })
 
         t.test(`calls of a foreign conversation are accepted, however long their ids: ${how}`, async t => {
-          // The messages provider demands its own characters of a client of its own protocol, whose requests pass.
+          // The messages provider demands its own characters of a client of its own protocol, whose
+          // requests pass.
           const isOddRefused = provider === messages && family.name === 'messages'
           for (const id of isOddRefused ? LONG_IDS : [...LONG_IDS, ODD_ID]) {
             const prompt = family.writeUser('[[tool:get_weather {}]]')
@@ -146,7 +152,10 @@ for (const family of families) {
         })
       }
 
-      /** Asks for reasoning and a call, and continues. Returns the provider's turn as it arrives there again. */
+      /**
+       * Asks for reasoning and a call, and continues. Returns the provider's turn as it arrives
+       * there again.
+       */
       async function continueReasoning(provider: Provider, model: string, directives: string): Promise<Loose> {
         const prompt = family.writeUser(`${directives}[[tool:get_weather {"city":"Omsk"}]]`)
         const turn = await family.ask(questionTo(model), [prompt])
@@ -195,7 +204,8 @@ for (const family of families) {
         const { parts }: Loose = lastBody(content).contents[1]
         t.equal(parts.map((part: Loose) => (part.thought === true ? '' : (part.text ?? ''))).join(''), 'Four')
         const signatures = parts.flatMap((part: Loose) => part.thoughtSignature ?? [])
-        // In Responses and messages a plain response ends with its text: there is no place for a signature, which is a recommendation.
+        // In Responses and messages a plain response ends with its text: there is no place for a
+        // signature, which is a recommendation.
         const carries = family.name === 'completions' || family.name === 'content'
         t.strictSame(signatures, carries ? [signPart('text')] : [])
       })

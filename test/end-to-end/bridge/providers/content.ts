@@ -1,4 +1,5 @@
-// Providers of the kind content_compatible: Google GenAI. The keyed provider's model signs its calls and wants the signatures back.
+// Providers of the kind content_compatible: Google GenAI. The keyed provider's model signs its
+// calls and wants the signatures back.
 
 import { googleBaseUrl } from '../../../support/profile-gateway.ts'
 import { listSentFunctions } from '../../../support/upstream.ts'
@@ -11,7 +12,9 @@ const blocked = { completions: 'content_filter', responses: 'content_filter', me
 /** The text that the service documents for calls that it did not make. */
 export const FOREIGN_MARK = 'skip_thought_signature_validator'
 
-/** The body without the texts of its signatures: those of another provider are not sent to this one. */
+/**
+ * The body without the texts of its signatures: those of another provider are not sent to this one.
+ */
 function markSignatures(body: unknown): Loose {
   return JSON.parse(JSON.stringify(body), (key, value) => (key === 'thoughtSignature' ? 'signature' : value))
 }

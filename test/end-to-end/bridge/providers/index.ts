@@ -1,5 +1,6 @@
-// A gateway with a profile file of every provider kind: the native upstream, and of each external kind a provider with a key and one
-// without. One emulator plays all of them, each under a base URL of its own that checks its credential.
+// A gateway with a profile file of every provider kind: the native upstream, and of each external
+// kind a provider with a key and one without. One emulator plays all of them, each under a base URL
+// of its own that checks its credential.
 
 import type { Test } from 'tap'
 import type { Emulator, RecordedRequest } from '../../../../ops/emulator/server.ts'
@@ -33,7 +34,10 @@ const PLAIN_FEATURES = [...BASE_FEATURES, 'text', 'generation_controls']
 export interface Bridge<Gateway = ServingGateway> {
   emulator: Emulator
   gateway: Gateway
-  /** What a provider received on its wire, oldest first; without a seat, what both providers of the kind received. */
+  /**
+   * What a provider received on its wire, oldest first; without a seat, what both providers of the
+   * kind received.
+   */
   received(provider: Provider, seat?: Seat): RecordedRequest[]
   /** What the native upstream received, oldest first. */
   receivedNatively(): RecordedRequest[]

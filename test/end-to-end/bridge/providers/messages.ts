@@ -14,7 +14,10 @@ function readBlocks({ content }: Loose): Loose[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
-/** The recorded thinking came from another provider, through a gateway: this one would refuse its signatures. */
+/**
+ * The recorded thinking came from another provider, through a gateway: this one would refuse its
+ * signatures.
+ */
 function dropForeignThinking({ thinking, ...body }: Loose): Loose {
   const turns = body.messages.map((message: Loose) =>
     Array.isArray(message.content)

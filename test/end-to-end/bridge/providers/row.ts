@@ -1,4 +1,5 @@
-// What the suites of this folder need to know about a kind of external provider: its wire, its paths and its expected bodies.
+// What the suites of this folder need to know about a kind of external provider: its wire, its
+// paths and its expected bodies.
 
 import type { Test } from 'tap'
 import type { Emulator } from '../../../../ops/emulator/server.ts'
@@ -20,7 +21,10 @@ export interface Aliases extends Record<Seat, string> {
   small: string
 }
 
-/** A directive of the embedded upstream that breaks a response, and the detailed id of the fault in the log. */
+/**
+ * A directive of the embedded upstream that breaks a response, and the detailed id of the fault in
+ * the log.
+ */
 export type BrokenResponse = readonly [directive: string, id: string]
 
 /** Responses that the embedded upstream breaks in the way of these ids. */
@@ -85,7 +89,10 @@ export interface Provider {
   kind: 'chat_compatible' | 'messages_compatible' | 'content_compatible'
   /** The reviewed policy of a profile whose provider is not on this machine. */
   networkPolicy: string
-  /** The client protocol of the wire: a body of this protocol reaches the provider as the client sent it. */
+  /**
+   * The client protocol of the wire: a body of this protocol reaches the provider as the client
+   * sent it.
+   */
   passes: FamilyName
   aliases: Aliases
   /** The models of the providers. */
@@ -112,7 +119,9 @@ export interface Provider {
   readGeneration(body: Loose): Generation
   /** The members of `Generation` that are refused, because the wire has no place for them. */
   refusedGeneration: ReadonlyArray<keyof Generation>
-  /** Whether a Responses client may ask for summaries of the reasoning; otherwise that is refused. */
+  /**
+   * Whether a Responses client may ask for summaries of the reasoning; otherwise that is refused.
+   */
   hasSummaries: boolean
   /** Checks the members that demand the reasoning which `reasoningWishes` asks for. */
   checkReasoning(t: Test, body: Loose, family: FamilyName): void
@@ -130,7 +139,10 @@ export interface Provider {
 
   /** The members that recorded agents send and that a request to this kind may not have. */
   refusedOfAgents: readonly RegExp[]
-  /** Checks that a recorded request arrived with its functions, turns and images, or as it was where it passes. */
+  /**
+   * Checks that a recorded request arrived with its functions, turns and images, or as it was where
+   * it passes.
+   */
   checkAgentRequest(t: Test, request: RecordedRequest, body: Loose): void
 }
 
