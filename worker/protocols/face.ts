@@ -195,6 +195,8 @@ export interface WrittenCall {
   /** Headers of the wire, names and values in turn. */
   headers: readonly string[]
   body?: JsonObject
+  /** What is sent in place of `body`, on a wire whose bodies are no JSON. Observers are shown `body`. */
+  bytes?: Uint8Array
 }
 
 /** A file that must be uploaded to the provider before the body can be sent. */

@@ -28,7 +28,7 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const { attachments, headers, path, reading } = written
   const relay = face.relay?.protocol === protocol ? face.relay : undefined
   const codec = isPassed ? face.passing : relay
-  const bytes = codec?.reuseBody(job.bytes, body, written.body) ?? writeBody(written.body, texts)
+  const bytes = written.bytes ?? codec?.reuseBody(job.bytes, body, written.body) ?? writeBody(written.body, texts)
   const facts = describeDelivery(request, isPassed)
   const call: TranslatedChat = { request, ...facts, plan, path, headers, body: bytes, attachments, reading }
   if (isPassed) call.isPassed = true

@@ -49,9 +49,9 @@ export async function translateEmbeddings(
   if (dimensions !== undefined) call.dimensions = dimensions
   if (purposes !== undefined) call.purposes = purposes
   const written = embeddings.write(call, settings.providerOptions[plan.profileId])
-  const { method, path, headers, body } = written
+  const { method, path, headers, body, bytes } = written
   const translated: TranslatedEmbeddings = {
-    call: { plan, operation: 'embeddings', method, path, headers, body: writeBody(body, receivedTexts) },
+    call: { plan, operation: 'embeddings', method, path, headers, body: bytes ?? writeBody(body, receivedTexts) },
     count: texts.length,
     extraHeaders,
     requestedModel: requestedModel ?? model,

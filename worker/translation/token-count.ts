@@ -56,7 +56,7 @@ export async function translateTokenCount(
   }
   if (count === 0) return common
   const written = countTokens.write({ model: plan.upstreamModel, input: texts }, options)
-  return { ...common, call: describeCall(plan, written, writeBody(written.body, received.texts)) }
+  return { ...common, call: describeCall(plan, written, written.bytes ?? writeBody(written.body, received.texts)) }
 }
 
 interface PassedBody extends BodyWithTexts {

@@ -10,7 +10,7 @@ import {
   selectCallableTools
 } from '../../../worker/normalized/index.ts'
 import type { ProviderFace, ResponseReader } from '../../../worker/protocols/face.ts'
-import type { ToyLine, ToyRequest, ToyTurn } from './wire.ts'
+import { TOY_MARK, type ToyLine, type ToyRequest, type ToyTurn } from './wire.ts'
 
 export interface ToyOptions {
   base: string
@@ -35,11 +35,13 @@ export const toyFace: ProviderFace<ToyOptions, null> = {
     refusals: { images: 'The toy is blind.' }
   },
   writeChat(request, { upstreamModel }, { base }) {
+    const body = writeRequest(request, upstreamModel ?? '')
     return {
       method: 'POST',
       path: `${base}/ask`,
-      headers: ['content-type', 'application/json'],
-      body: writeRequest(request, upstreamModel ?? ''),
+      headers: ['content-type', 'application/x-toy'],
+      body,
+      bytes: Buffer.from(TOY_MARK + JSON.stringify(body)),
       attachments: [],
       reading: null
     }

@@ -6,7 +6,7 @@ import type { ProviderFaces } from '../../../worker/protocols/registry.ts'
 import type { ProviderKindRegistration } from '../../../worker/providers/registry.ts'
 import type { ChatCall, Executor, ExecutorPool, ResponseSink } from '../../../worker/providers/types.ts'
 import { toyFace } from './face.ts'
-import { answerToyRequest, type ToyRequest } from './wire.ts'
+import { answerToyRequest, TOY_MARK, type ToyRequest } from './wire.ts'
 
 /** The face's line in the table of faces. */
 export const toyFaces: ProviderFaces = { toy: toyFace }
@@ -22,7 +22,9 @@ export function createToyKind(received: ToyRequest[]): ProviderKindRegistration 
 function createToyPool(received: ToyRequest[]): ExecutorPool {
   const executor: Executor = {
     async chat(call, context, sink) {
-      const request = JSON.parse(asBuffer(joinBytes(call.body)).toString('utf8')) as ToyRequest
+      const body = asBuffer(joinBytes(call.body)).toString('utf8')
+      if (!body.startsWith(TOY_MARK)) throw new Error('The body is not on the wire of the toy.')
+      const request = JSON.parse(body.slice(TOY_MARK.length)) as ToyRequest
       received.push(request)
       const lines = answerToyRequest(request).map(line => `${JSON.stringify(line)}\n`)
       if (isRelayed(call)) relay(lines, sink)

@@ -3,6 +3,9 @@
 
 import type { JsonObject } from '../../../worker/normalized/index.ts'
 
+/** Stands in front of each request: the bodies of this wire are no JSON. */
+export const TOY_MARK = 'toy:'
+
 export type ToyRequest = {
   model: string
   stream: boolean

@@ -69,7 +69,11 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
   return executor
 }
 
-function toProviderCall(operation: UpstreamOperation, { method, path, headers, body }: WrittenCall): ProviderCall {
+function toProviderCall(
+  operation: UpstreamOperation,
+  { method, path, headers, body, bytes }: WrittenCall
+): ProviderCall {
   const call = { operation, method, path, headers }
+  if (bytes !== undefined) return { ...call, body: bytes }
   return body === undefined ? call : { ...call, body: writeJsonBody(body) }
 }
