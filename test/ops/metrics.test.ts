@@ -8,8 +8,6 @@ import { findNames, quantile, rate, select, TARGET_LABELS } from '../../ops/metr
 import { renderFiles } from '../../ops/metrics/main.ts'
 import { alertRules, recordingRules } from '../../ops/metrics/rules.ts'
 import { LABEL_NAMES, metricDefinitions, metricNames } from '../../shared/metrics/definitions.ts'
-import { findProgram, whyWithout } from '../support/programs.ts'
-import { runClean } from '../support/run-clean.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const ops = join(root, 'ops')
@@ -70,18 +68,3 @@ t.test('every alert has a severity, a summary and a runbook, and a name of its o
     t.ok(runbook.length > summary.length, alert)
   }
 })
-
-t.test(
-  'promtool accepts the rules, and each alert fires and stays quiet as it must',
-  { skip: whyWithout('promtool') },
-  async t => {
-    const promtool = findProgram('promtool')
-    const folder = { cwd: join(ops, 'prometheus') }
-    const checked = await runClean([promtool, 'check', 'rules', 'gateway.rules.yml'], folder)
-    t.equal(checked.exitCode, 0, checked.stderr)
-    const tested = await runClean([promtool, 'test', 'rules', 'gateway.rules.test.yml'], folder)
-    t.equal(tested.exitCode, 0, tested.stdout + tested.stderr)
-    const configured = await runClean([promtool, 'check', 'config', '--syntax-only', 'prometheus.yml'], folder)
-    t.equal(configured.exitCode, 0, configured.stderr)
-  }
-)
