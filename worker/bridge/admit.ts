@@ -1,4 +1,4 @@
-// Compares what a request uses with what its route keeps, before any I/O (contracts/bridge.md 7.3): the cell of the support matrix, what
+// Compares what a request uses with what its route keeps, before any I/O (bridge.md 7.3): the cell of the support matrix, what
 // the alias declares, and what the provider's wire has. A native route has no cell and no declaration to look up.
 
 import { findCell, findRow, matrixRevision } from '../../shared/support-matrix.ts'
@@ -16,8 +16,8 @@ import {
 } from '../normalized/index.ts'
 import { publicProtocolOf } from '../protocols/public-protocol.ts'
 import type { AdmissionEvidence } from './evidence.ts'
+import { type ContentSummary, type Requirement, requirements, scanContent } from './requirements.ts'
 import type { DeclaredCapabilities, ExecutionPlan } from './resolve-route.ts'
-import { type ContentUses, scanContent, type Use, uses } from './uses.ts'
 
 /**
  * Refuses an alias whose cell is blocked, for every operation of its protocol. Raises `unsupported_semantic` with `param` `model`.
@@ -49,8 +49,8 @@ export function admitToAlias(
   const verdicts = findVerdicts(capabilities, cell)
   const predicates: string[] = []
   let undeclared: { path: string; feature: string } | undefined
-  for (const [index, use] of uses.entries()) {
-    const path = use.find(request, content)
+  for (const [index, requirement] of requirements.entries()) {
+    const path = requirement.find(request, content)
     if (path === undefined) continue
     const { lost, missing, predicates: asked } = verdicts[index] as Verdict
     if (lost !== undefined) throw unsupportedSemantic(path, lost)
@@ -73,13 +73,13 @@ export function admitToAlias(
   }
 }
 
-/** What a cell and an alias make of one use. */
+/** What a cell and an alias make of one requirement. */
 interface Verdict {
   /** The reason of the row that does not keep it. */
   lost: string | undefined
   /**
    * The feature that the alias does not declare. This is also what a conditional row of the cell asks for: its predicate is met by the
-   * features of the use.
+   * features of the requirement.
    */
   missing: string | undefined
   predicates: readonly string[]
@@ -87,19 +87,19 @@ interface Verdict {
 
 const verdictsByAlias = new WeakMap<DeclaredCapabilities, Map<SupportCell | undefined, readonly Verdict[]>>()
 
-/** The verdicts in the order of `uses`; computed once, because neither cells nor aliases change while the gateway runs. */
+/** The verdicts in the order of `requirements`; computed once, because neither cells nor aliases change while the gateway runs. */
 function findVerdicts(capabilities: DeclaredCapabilities, cell: SupportCell | undefined): readonly Verdict[] {
   const byCell = verdictsByAlias.get(capabilities) ?? new Map<SupportCell | undefined, readonly Verdict[]>()
   const known = byCell.get(cell)
   if (known !== undefined) return known
-  const verdicts = uses.map(use => judge(use, capabilities, cell))
+  const verdicts = requirements.map(requirement => judge(requirement, capabilities, cell))
   byCell.set(cell, verdicts)
   verdictsByAlias.set(capabilities, byCell)
   return verdicts
 }
 
 function judge(
-  { features, semantics }: Use,
+  { features, semantics }: Requirement,
   capabilities: DeclaredCapabilities,
   cell: SupportCell | undefined
 ): Verdict {
@@ -111,7 +111,7 @@ function judge(
   }
 }
 
-function assertImagesUsual({ unusualImage }: ContentUses): void {
+function assertImagesUsual({ unusualImage }: ContentSummary): void {
   if (unusualImage !== undefined) throw unsupportedSemantic(pathOfMedia(unusualImage), 'image_not_expressed')
 }
 

@@ -76,9 +76,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     faces,
     // The tables of the tokenizers are large, so only threads hold them.
     decodeTokens: job =>
-      pool === undefined ? decodeTokens(job) : pool.run('decode-tokens', ofTokens(job), NEVER_CANCELLED),
+      pool === undefined ? decodeTokens(job) : pool.run('decode-tokens', weighTokens(job), NEVER_CANCELLED),
     estimateTokens: job =>
-      pool === undefined ? estimateTokens(job) : pool.run('estimate-tokens', ofTexts(job), NEVER_CANCELLED)
+      pool === undefined ? estimateTokens(job) : pool.run('estimate-tokens', weighTexts(job), NEVER_CANCELLED)
   }
   const relay = createChatRelay(environment)
 
@@ -98,7 +98,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   async function relayOrTranslate(job: ChatJob, signal: AbortSignal): Promise<TranslatedChat> {
     if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
-    return relay.translate(job) ?? (await run('translate-chat', ofRequest(job), signal))
+    return relay.translate(job) ?? (await run('translate-chat', weighRequest(job), signal))
   }
 
   return {
@@ -109,18 +109,18 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     ownTurn: () => turns.wait(),
     translateChat: (job, signal) =>
-      relay.mayTranslate(job) ? relayOrTranslate(job, signal) : run('translate-chat', ofRequest(job), signal),
+      relay.mayTranslate(job) ? relayOrTranslate(job, signal) : run('translate-chat', weighRequest(job), signal),
     // Its weight is known already: `placeReading`.
     readChat: (response, signal) =>
-      run('read-chat-response', { ...ofResponse(response), weight: thresholdBytes }, signal),
+      run('read-chat-response', { ...weighResponse(response), weight: thresholdBytes }, signal),
     writeChatResponse: (job, characters, signal) =>
       run('write-chat-response', { job, weight: characters, bytes: characters, lane: 'responses' }, signal),
-    translateTokenCount: (job, signal) => run('translate-token-count', ofRequest(job), signal),
-    translateTokenCountResponse: (job, signal) => run('translate-token-count-response', ofResponse(job), signal),
-    translateEmbeddings: (job, signal) => run('translate-embeddings', ofRequest(job), signal),
-    translateEmbeddingsResponse: (job, signal) => run('translate-embeddings-response', ofResponse(job), signal),
-    translateDebug: (job, signal) => run('translate-debug', ofDebugging(job), signal),
-    writeCapturedBody: job => run('write-captured-body', ofCapture(job, thresholdBytes), NEVER_CANCELLED),
+    translateTokenCount: (job, signal) => run('translate-token-count', weighRequest(job), signal),
+    translateTokenCountResponse: (job, signal) => run('translate-token-count-response', weighResponse(job), signal),
+    translateEmbeddings: (job, signal) => run('translate-embeddings', weighRequest(job), signal),
+    translateEmbeddingsResponse: (job, signal) => run('translate-embeddings-response', weighResponse(job), signal),
+    translateDebug: (job, signal) => run('translate-debug', weighDebug(job), signal),
+    writeCapturedBody: job => run('write-captured-body', weighCapture(job, thresholdBytes), NEVER_CANCELLED),
     get poolTasks() {
       return pool?.tasks ?? 0
     },
@@ -133,26 +133,26 @@ const NEVER_CANCELLED = new AbortController().signal
 
 const TOKEN_BYTES = 8
 
-function ofRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Request> {
+function weighRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Request> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'requests' }
 }
 
-function ofResponse<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
+function weighResponse<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'responses' }
 }
 
 /** An explanation translates its body once for each of its fields. */
 const EXPLAIN_WEIGHT = 64
 
-function ofDebugging(job: DebugJob): Work<DebugJob> {
-  const work = ofRequest(job)
+function weighDebug(job: DebugJob): Work<DebugJob> {
+  const work = weighRequest(job)
   return job.context.task.type === 'explain' ? { ...work, weight: work.weight * EXPLAIN_WEIGHT } : work
 }
 
 /** Redacting a text takes several times as long as parsing it (operations.md 8.2). */
 const CAPTURE_BYTES_MIN = 64 * 1024
 
-function ofCapture(job: CapturedBody, thresholdBytes: number): Work<CapturedBody> {
+function weighCapture(job: CapturedBody, thresholdBytes: number): Work<CapturedBody> {
   const bytes = job.bytes.byteLength
   return { job, weight: bytes > CAPTURE_BYTES_MIN ? Math.max(bytes, thresholdBytes) : bytes, bytes, lane: 'records' }
 }
@@ -160,12 +160,12 @@ function ofCapture(job: CapturedBody, thresholdBytes: number): Work<CapturedBody
 /** A text is UTF-16 on its way to a thread. */
 const CHARACTER_BYTES = 2
 
-function ofTexts(job: TokenEstimateJob): Work<TokenEstimateJob> {
+function weighTexts(job: TokenEstimateJob): Work<TokenEstimateJob> {
   const bytes = job.texts.reduce((sum, text) => sum + text.length, 0) * CHARACTER_BYTES
   return { job, weight: bytes, bytes, lane: 'requests' }
 }
 
-function ofTokens(job: TokenDecodingJob): Work<TokenDecodingJob> {
+function weighTokens(job: TokenDecodingJob): Work<TokenDecodingJob> {
   const tokens = job.texts.reduce((sum, text) => sum + text.length, 0)
   const bytes = tokens * TOKEN_BYTES
   return { job, weight: bytes, bytes, lane: 'requests' }

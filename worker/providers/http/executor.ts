@@ -30,7 +30,7 @@ const MODEL_LIST_BYTES_MAX = 4 * CATALOG_SERIALIZED_BYTES_MAX
 /** Creates an executor. It has a method for each codec that its face has. */
 export function createHttpExecutor(options: HttpExecutorOptions): Executor {
   const { client, faceOptions, providerKind, lifetime, connections } = options
-  const { around, rethrow } = options.redaction
+  const { wrapSink, rethrow } = options.redaction
   // Only chat has a contract for each API mode.
   const { models } = findProviderFace(options.faces, { providerKind, apiMode: 'v1' })
 
@@ -43,7 +43,7 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
     chat(call, context, sink) {
       const run = call.isStream ? streamChat : completeChat
       const shown = call.keepsFirstCallOnly === true ? keepFirstCall(sink) : sink
-      return run(options, call, context, around(shown)).catch(rethrow)
+      return run(options, call, context, wrapSink(shown)).catch(rethrow)
     },
     request(call, context, read) {
       if (call.operation === 'embeddings') logPayload(options, 'upstream_embeddings_request', call.body, context)

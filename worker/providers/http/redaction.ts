@@ -10,7 +10,7 @@ export interface ErrorRedaction {
   /** Throws what was thrown; in the message of a `GatewayError` the secrets are masked. */
   rethrow(thrown: unknown): never
   /** A sink that passes everything on, and errors with the secrets in their messages masked. */
-  around(sink: ResponseSink): ResponseSink
+  wrapSink(sink: ResponseSink): ResponseSink
   /** A logger whose lines have the secrets masked. */
   protect(log: Logger): Logger
 }
@@ -43,7 +43,7 @@ export function createErrorRedaction(listSecrets: () => readonly string[]): Erro
     rethrow(thrown) {
       throw GatewayError.is(thrown) ? redactError(thrown) : thrown
     },
-    around: sink => new RedactedSink(sink, redactEvent),
+    wrapSink: sink => new RedactedSink(sink, redactEvent),
     protect: log =>
       log.child(
         {},

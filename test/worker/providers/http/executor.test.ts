@@ -334,7 +334,7 @@ t.test('a redacted sink passes relayed bytes on as they are', async t => {
     whenDrained: () => Promise.resolve()
   }
   const relayed = createErrorRedaction(() => [KEY])
-    .around(sink)
+    .wrapSink(sink)
     .relay({ contentType: 'x/words', headers: ['x-a', '1'] })
   t.equal(relayed.write(Buffer.from('a')), true)
   t.equal(relayed.write(Buffer.from('b')), false)

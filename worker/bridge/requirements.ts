@@ -1,6 +1,6 @@
-// What a request may use of a route: for each use the rows of the support matrix that must keep it,
-// the features that an alias must declare for it, and the client's field that asks for it
-// (bridge.md 7.3 and 7.4).
+// What a request requires of its route: for each requirement the rows of the support matrix that
+// must keep it, the features that an alias must declare for it, and the client's field that asks
+// for it (bridge.md 7.3 and 7.4).
 
 import { BASE_FEATURES } from '../../shared/profile.ts'
 import type { SemanticName } from '../../shared/support-vocabulary.ts'
@@ -14,15 +14,15 @@ import {
   type Sampling
 } from '../normalized/index.ts'
 
-export interface Use {
+export interface Requirement {
   readonly semantics: readonly SemanticName[]
   readonly features: readonly string[]
-  /** The path of the client's field, '' where the protocol has none; undefined when the request has no such use. */
-  find(request: NormalizedRequest, content: ContentUses): string | undefined
+  /** The path of the client's field, '' where the protocol has none; undefined when the request does not require it. */
+  find(request: NormalizedRequest, content: ContentSummary): string | undefined
 }
 
 /** What the messages of a request hold, found in one pass. */
-export interface ContentUses {
+export interface ContentSummary {
   hasText: boolean
   hasCall: boolean
   hasResult: boolean
@@ -32,7 +32,7 @@ export interface ContentUses {
   unusualImage?: ImagePart
 }
 
-export const uses: readonly Use[] = [
+export const requirements: readonly Requirement[] = [
   {
     semantics: ['roles', 'stop_reasons', 'timeout', 'disconnect', 'usage_input_output_tokens'],
     features: BASE_FEATURES,
@@ -100,15 +100,15 @@ export const uses: readonly Use[] = [
 ]
 
 /** Looks at every part of every message once. */
-export function scanContent({ messages }: NormalizedRequest): ContentUses {
-  const found: ContentUses = { hasText: false, hasCall: false, hasResult: false }
+export function scanContent({ messages }: NormalizedRequest): ContentSummary {
+  const found: ContentSummary = { hasText: false, hasCall: false, hasResult: false }
   for (const { role, content } of messages) {
     for (const part of content) scanPart(part, role === 'user', found)
   }
   return found
 }
 
-function scanPart(part: ContentPart, isOfUser: boolean, found: ContentUses): void {
+function scanPart(part: ContentPart, isOfUser: boolean, found: ContentSummary): void {
   switch (part.type) {
     case 'text':
     case 'refusal':
