@@ -1,4 +1,4 @@
-// Replaces what must differ between two runs: ids that a gateway draws, the times of its clock, durations, and the ports.
+// Replaces what must differ between two runs: ids that a gateway draws, the times of its clock, durations, the ports, and the version.
 
 /** Times closer than this to the present come from a gateway's clock; the emulator's clock is a day ahead. */
 const CLOCK_WINDOW_MS = 3_600_000
@@ -7,6 +7,8 @@ const UUID = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g
 const SPAN_ID = /(00-<id \d+>-)[0-9a-f]{16}(?=-0[01])/g
 const SECONDS_OR_MILLISECONDS = /(?<![\d.])\d{10}(?:\d{3})?(?!\d)/g
 const HTTP_DATE = /[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT/g
+/** The version in the user agent, and in the addresses of assets: it says nothing about the bytes of an operation. */
+const VERSION = /^(user-agent: llm-gateway\/)\d+\.\d+\.\d+$|(\?v=)\d+\.\d+\.\d+/gim
 /** Headers with how long a response took. */
 const DURATION = /^(openai-processing-ms: |server-timing: total;dur=)[\d.]+$/gim
 const ISO_TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g
@@ -56,6 +58,7 @@ export function createNormalizer({ nowMs, ports }: NormalizeOptions): (text: str
       .replace(NONCE_CALL_ID, nameCallId)
       .replace(UUID, nameId)
       .replace(SPAN_ID, '$1<span>')
+      .replace(VERSION, '$1$2<version>')
       .replace(DURATION, '$1<duration>')
       .replace(HTTP_DATE, found => nameTime(Date.parse(found), found))
       .replace(ISO_TIME, found => nameTime(Date.parse(found), found))

@@ -244,6 +244,9 @@ export class ProviderClient {
   }
 }
 
+/** The user agent comes first: name and value. */
+const USER_AGENT_TEXTS = 2
+
 /** The request of one attempt: a signer sees it as it is sent, and adds its signature. */
 class OutgoingRequest implements ExchangeRequest, UnsignedRequest {
   readonly method: 'GET' | 'POST'
@@ -265,8 +268,9 @@ class OutgoingRequest implements ExchangeRequest, UnsignedRequest {
     return this.#origin + this.path
   }
 
+  /** The headers of a signature stand behind the user agent. */
   add({ headers, query }: Signature): void {
-    for (const text of headers) this.headers.push(text)
+    this.headers.splice(USER_AGENT_TEXTS, 0, ...headers)
     if (query !== undefined) this.path += (this.path.includes('?') ? '&' : '?') + query
   }
 }
