@@ -2,17 +2,16 @@
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import {
-  FRAME_CHARACTERS,
   isJsonObject,
   isTextTooDeep,
   type JsonObject,
   keepExactIntegers,
   type NormalizedEvent
 } from '../../normalized/index.ts'
-import { RepeatedFrame } from '../../performance/repeated-frame.ts'
 import type { ResponseReader } from '../face.ts'
-import { createSseParser, type SseParser } from '../shared/sse.ts'
-import { takeEvents } from '../shared/take-events.ts'
+import { EventStream, type StreamedWire } from '../shared/event-stream.ts'
+import { SSE_FRAME_CHARACTERS_MAX } from '../shared/sse.ts'
+import { takeWholeEvents } from '../shared/take-events.ts'
 import { mapErrorEvent } from './errors.ts'
 import type { NativeReaderOptions } from './reading.ts'
 import { NativeResponseState, type Payload } from './response-state.ts'
@@ -37,17 +36,15 @@ export interface PayloadReader {
 }
 
 const END_MARKER = '[DONE]'
-/** A longer frame is no model for the frames of a token each. */
-const LEARNED_CHARACTERS_MAX = 16_384
 const ERROR_EVENT = 'response.error'
 
 /** One per response: it keeps the state of the stream. */
-export class NativeReader implements ResponseReader {
+export class NativeReader implements ResponseReader, StreamedWire {
+  readonly frameCharactersMax = SSE_FRAME_CHARACTERS_MAX
   readonly #state: NativeResponseState
   readonly #payloads: PayloadReader
   /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
-  #openedParser: SseParser | undefined
-  #repeated: RepeatedFrame | undefined
+  #openedStream: EventStream | undefined
   /** The upstream has sent its end marker or its last event. */
   #isTerminatorSeen = false
 
@@ -67,72 +64,55 @@ export class NativeReader implements ResponseReader {
       if (isReadable && this.#payloads.readWhole(payload, state)) state.finish()
       else state.failProtocol('the answer has no content')
     }
-    const events = state.take()
-    const last = events.at(-1)
-    if (last?.type === 'error') throw last.error
-    return events
+    return takeWholeEvents(state)
   }
 
   push(bytes: Uint8Array): NormalizedEvent[] {
-    return takeEvents(this.#state, () => this.#parser.push(bytes))
+    return this.#stream.push(bytes)
   }
 
   end(): NormalizedEvent[] {
-    return takeEvents(this.#state, () => {
-      this.#parser.end()
-      if (!this.#state.isOver) this.#end()
-    })
+    return this.#stream.end()
   }
 
-  get #parser(): SseParser {
-    if (this.#openedParser !== undefined) return this.#openedParser
-    const takeText = (text: string) => this.#takeText(text)
-    this.#openedParser = createSseParser({
-      onEvent: (data, name) => this.#readEvent(data, name),
-      readRun: (text, position) => this.#repeated?.readRun(text, position, takeText) ?? position
-    })
-    return this.#openedParser
+  get #stream(): EventStream {
+    this.#openedStream ??= new EventStream(this.#state, this)
+    return this.#openedStream
   }
 
-  /** Takes the text of a frame that repeats the learned one. */
-  #takeText(text: string): boolean {
-    const state = this.#state
-    if (state.isOver) return false
-    state.assembler.keep(FRAME_CHARACTERS)
-    this.#payloads.takePlainText(text, state)
-    return true
+  readPlainText(payload: Payload): string | undefined {
+    return this.#payloads.readPlainText(payload)
   }
 
-  #readEvent(data: string, name: string): void {
+  takePlainText(text: string): void {
+    this.#payloads.takePlainText(text, this.#state)
+  }
+
+  readEvent(data: string, name: string): Payload | undefined {
     const state = this.#state
     const payloads = this.#payloads
-    if (state.isOver || data === '') return
-    const text = this.#repeated?.match(data, name)
-    if (text !== undefined) {
-      this.#takeText(text)
-      return
-    }
-    state.assembler.keep(FRAME_CHARACTERS)
     if (data === END_MARKER) {
       this.#isTerminatorSeen = true
       this.#end()
-      return
+      return undefined
     }
     const payload = this.#parse(data, 'a frame of the stream')
-    if (payload === undefined) return
-    if (name === ERROR_EVENT) state.fail(mapErrorEvent(payload))
-    else if (state.begin(payload, state.assembler.hasStarted || payloads.isReadable(payload))) {
-      if (state.assembler.hasStarted) payloads.readEvent(payload, name, state)
-      if (!payloads.isTerminal(name)) {
-        if (data.length > LEARNED_CHARACTERS_MAX) return
-        this.#repeated ??= new RepeatedFrame(frame => payloads.readPlainText(frame))
-        this.#repeated.learn(data, name, payload)
-        return
-      }
-      this.#isTerminatorSeen = true
-      // Without a finish reason further events may follow, so the response ends with its bytes.
-      if (state.hasFinishWord) state.finish()
+    if (payload === undefined) return undefined
+    if (name === ERROR_EVENT) {
+      state.fail(mapErrorEvent(payload))
+      return undefined
     }
+    if (!state.begin(payload, state.assembler.hasStarted || payloads.isReadable(payload))) return undefined
+    if (state.assembler.hasStarted) payloads.readEvent(payload, name, state)
+    if (!payloads.isTerminal(name)) return payload
+    this.#isTerminatorSeen = true
+    // Without a finish reason further events may follow, so the response ends with its bytes.
+    if (state.hasFinishWord) state.finish()
+    return undefined
+  }
+
+  endStream(): void {
+    if (!this.#state.isOver) this.#end()
   }
 
   /** Ends the response when the text is no object, or one that nests deeper than the gateway's own recursion may follow. */

@@ -1,4 +1,4 @@
-// One step of reading a streamed response: an error of the taxonomy becomes the last event, every other one is a fault of the program.
+// The events of one step of reading. In a stream an error of the taxonomy becomes the last event; every other one is a fault of the program.
 
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
 
@@ -22,4 +22,12 @@ export function takeEvents(state: ReadingState, read: () => void): NormalizedEve
     state.fail(thrown)
   }
   return state.take()
+}
+
+/** The events of a whole response that was read. Throws the error that is the last of them. */
+export function takeWholeEvents(state: ReadingState): NormalizedEvent[] {
+  const events = state.take()
+  const last = events.at(-1)
+  if (last?.type === 'error') throw last.error
+  return events
 }

@@ -1,42 +1,21 @@
 // Reads whole and streamed responses of the chat completions wire. It is strict about shapes that a client could misread, each with its
 // detailed id for the log (bridge.md 8.7), and accepts the dialects of servers that mean the same.
 
-import { asBuffer } from '../../../../shared/bytes.ts'
-import {
-  FRAME_CHARACTERS,
-  isJsonObject,
-  isTextTooDeep,
-  type JsonObject,
-  type NormalizedEvent
-} from '../../../normalized/index.ts'
-import { RepeatedFrame } from '../../../performance/repeated-frame.ts'
+import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, RelayBodyOptions, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
+import { EventStream, EXTERNAL_FRAME_CHARACTERS_MAX, type StreamedWire } from '../../shared/event-stream.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
-import { createSseParser, type SseParser } from '../../shared/sse.ts'
-import { takeEvents } from '../../shared/take-events.ts'
+import { parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
+import { takeWholeEvents } from '../../shared/take-events.ts'
 import { relayPlainResponse } from './plain-response.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { relayResponse } from './relay.ts'
-import {
-  isCutAt,
-  type Payload,
-  protocolError,
-  ResponseState,
-  readLegacyCall,
-  readList,
-  readPiece
-} from './response-state.ts'
+import { isCutAt, type Payload, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
 
 const END_MARKER = '[DONE]'
 /** Some servers send blanks around the marker. */
 const END_MARKER_CHARACTERS_MAX = 16
 const ERROR_EVENT = 'error'
-
-/** Largest event of a stream (bridge.md 8.3). */
-const FRAME_CHARACTERS_MAX = 1024 * 1024
-
-/** A longer frame is no model for the frames of a token each. */
-const LEARNED_CHARACTERS_MAX = 16_384
 
 /** Creates the reader of one response; streams and whole responses give the same events. */
 export function createReader(
@@ -47,11 +26,12 @@ export function createReader(
   return new ChatReader(new ResponseState({ ...dependencies, reading }))
 }
 
-class ChatReader implements ResponseReader {
+class ChatReader implements ResponseReader, StreamedWire {
+  readonly frameCharactersMax = EXTERNAL_FRAME_CHARACTERS_MAX
+  readonly readPlainText = readPlainText
   readonly #state: ResponseState
   /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
-  #openedParser: SseParser | undefined
-  #repeated: RepeatedFrame | undefined
+  #openedStream: EventStream | undefined
   #isDone = false
   /** The chunk with the usage of the whole response has come, after the finish reason. */
   #isUsageSeen = false
@@ -61,13 +41,13 @@ class ChatReader implements ResponseReader {
   }
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
-    return this.#readPayload(parseBody(bytes))
+    return this.#readPayload(parseWholeObject(bytes).payload)
   }
 
   relayBody(bytes: Uint8Array, { publicModel, wantsEvents }: RelayBodyOptions): RelayedBody {
     const plain = wantsEvents || this.#state.hasReports ? undefined : relayPlainResponse(bytes, publicModel)
     if (plain !== undefined) return plain
-    const payload = parseBody(bytes)
+    const { payload } = parseWholeObject(bytes)
     return { events: this.#readPayload(payload), bytes: relayResponse(bytes, payload, publicModel) }
   }
 
@@ -77,71 +57,49 @@ class ChatReader implements ResponseReader {
     state.begin(payload)
     readWhole(payload, state)
     state.finish()
-    const events = state.take()
-    const last = events.at(-1)
-    if (last?.type === 'error') throw last.error
-    return events
+    return takeWholeEvents(state)
   }
 
   push(bytes: Uint8Array): NormalizedEvent[] {
-    return takeEvents(this.#state, () => {
-      this.#parser.push(bytes)
-      // Only now: the read may hold data after the marker, which makes the stream unusable.
-      if (this.#isDone) this.#finish()
-    })
+    return this.#stream.push(bytes)
   }
 
   end(): NormalizedEvent[] {
-    return takeEvents(this.#state, () => {
-      this.#parser.end()
-      if (!this.#isDone && this.#state.hasFinishWord) this.#state.report('end_marker_missing', {})
-      this.#finish()
-    })
+    return this.#stream.end()
   }
 
-  get #parser(): SseParser {
-    if (this.#openedParser !== undefined) return this.#openedParser
-    const takeText = (text: string) => this.#takeText(text)
-    this.#openedParser = createSseParser({
-      onEvent: (data, name) => this.#readEvent(data, name),
-      readRun: (text, position) => this.#repeated?.readRun(text, position, takeText) ?? position,
-      frameCharactersMax: FRAME_CHARACTERS_MAX
-    })
-    return this.#openedParser
+  get #stream(): EventStream {
+    this.#openedStream ??= new EventStream(this.#state, this)
+    return this.#openedStream
   }
 
-  /** Takes the text of a frame that repeats the learned one. */
-  #takeText(text: string): boolean {
-    const state = this.#state
-    if (state.isOver) return false
-    state.assembler.keep(FRAME_CHARACTERS)
-    this.#addText(text)
-    return true
-  }
-
-  #readEvent(data: string, name: string): void {
-    const state = this.#state
-    if (state.isOver || data === '') return
-    const text = this.#repeated?.match(data, name)
-    if (text !== undefined) {
-      this.#takeText(text)
-      return
-    }
-    state.assembler.keep(FRAME_CHARACTERS)
+  readEvent(data: string, name: string): Payload | undefined {
     if (data.length <= END_MARKER_CHARACTERS_MAX && data.trim() === END_MARKER) {
       if (this.#isDone) throw protocolError('duplicate_stream_done')
       this.#isDone = true
-      return
+      return undefined
     }
     if (this.#isDone) throw protocolError('stream_data_after_done')
-    const payload = parse(data)
-    if (payload === undefined) throw protocolError('invalid_stream_json')
-    if (!isJsonObject(payload) || isTextTooDeep(data, payload)) throw protocolError('invalid_stream_chunk')
+    const payload = parseEventObject(data)
     if (name === ERROR_EVENT) throw readExternalErrorEvent(payload)
     this.#readChunk(payload)
-    if (data.length > LEARNED_CHARACTERS_MAX) return
-    this.#repeated ??= new RepeatedFrame(readPlainText)
-    this.#repeated.learn(data, name, payload)
+    return payload
+  }
+
+  takePlainText(text: string): void {
+    if (text === '') return
+    this.#assertOpen()
+    this.#state.text(text)
+  }
+
+  endRead(): void {
+    // Only now: the read may hold data after the marker, which makes the stream unusable.
+    if (this.#isDone) this.#finish()
+  }
+
+  endStream(): void {
+    if (!this.#isDone && this.#state.hasFinishWord) this.#state.report('end_marker_missing', {})
+    this.#finish()
   }
 
   #readChunk(payload: JsonObject): void {
@@ -191,7 +149,7 @@ class ChatReader implements ResponseReader {
       state.reasoning(delta)
     }
     const text = readPiece(delta.content, 'invalid_stream_content')
-    if (text !== '') this.#addText(text)
+    this.takePlainText(text)
     const refusal = readPiece(delta.refusal, 'invalid_stream_content')
     if (refusal !== '') {
       this.#assertOpen()
@@ -210,12 +168,6 @@ class ChatReader implements ResponseReader {
     state.beginCalls().readLegacyDelta(legacy)
   }
 
-  #addText(text: string): void {
-    if (text === '') return
-    this.#assertOpen()
-    this.#state.text(text)
-  }
-
   /** Content must come before the finish reason: the client may have acted on it. */
   #assertOpen(): void {
     if (this.#isDone) throw protocolError('stream_data_after_done')
@@ -230,21 +182,6 @@ class ChatReader implements ResponseReader {
     // without both may have been cut off.
     if (!state.hasFinishWord && !(this.#isDone && state.mayEndWithoutReason())) throw protocolError('incomplete_stream')
     state.finish()
-  }
-}
-
-function parseBody(bytes: Uint8Array): JsonObject {
-  const text = asBuffer(bytes).toString('utf8')
-  const payload = parse(text)
-  if (!isJsonObject(payload) || isTextTooDeep(text, payload)) throw protocolError('invalid_json_response')
-  return payload
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -5,7 +5,7 @@ import {
   EventAssembler,
   type FinishEvent,
   type FinishReason,
-  GatewayError,
+  type GatewayError,
   isJsonObject,
   type JsonObject,
   type NormalizedEvent,
@@ -15,6 +15,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
+import { isShownId, protocolError } from '../../shared/external-payload.ts'
 import { CallReader } from './calls.ts'
 import { LeadingThought } from './leading-thought.ts'
 import type { ChatCompatibleAnomaly, ChatCompatibleReading } from './reading.ts'
@@ -243,11 +244,6 @@ export function isCutAt(finishWord: unknown): boolean {
   return finishWord === 'length' || finishWord === 'content_filter'
 }
 
-/** @param id the detailed id, for the log. */
-export function protocolError(id: string): GatewayError {
-  return new GatewayError('provider_protocol_error', { cause: id })
-}
-
 /** The text of a member that may be missing or null. Raises `provider_protocol_error` for any other value. */
 export function readPiece(value: unknown, fault: string): string {
   if (value === undefined || value === null) return ''
@@ -271,11 +267,8 @@ export function readLegacyCall(value: unknown, fault: string): JsonObject | unde
   return value
 }
 
-/** Other ids are not shown: a client repeats the id in URLs and logs. */
-const SHOWN_ID = /^[A-Za-z0-9._:-]{1,256}$/
-
 function readIdentity({ id, created }: Payload): ResponseIdentity | undefined {
-  if (typeof id !== 'string' || !SHOWN_ID.test(id)) return undefined
+  if (!isShownId(id)) return undefined
   return typeof created === 'number' && Number.isSafeInteger(created) && created > 0
     ? { id, createdAt: created }
     : { id }

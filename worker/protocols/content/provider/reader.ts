@@ -13,13 +13,12 @@ import {
   type NormalizedEvent
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-stream.ts'
+import { parseEventData, parseJson, protocolError } from '../../shared/external-payload.ts'
 import { createSseParser, type SseParser } from '../../shared/sse.ts'
-import { takeEvents } from '../../shared/take-events.ts'
+import { takeEvents, takeWholeEvents } from '../../shared/take-events.ts'
 import type { ContentCompatibleReading } from './reading.ts'
-import { type Payload, protocolError, ResponseState } from './response-state.ts'
-
-/** Largest event of a stream (bridge.md 8.3). */
-const FRAME_CHARACTERS_MAX = 1024 * 1024
+import { type Payload, ResponseState } from './response-state.ts'
 
 /** Proxies in front of some services end their streams with the mark of another wire. */
 const END_MARKER = '[DONE]'
@@ -48,10 +47,7 @@ class ContentReader implements ResponseReader {
     state.assembler.expectWhole()
     this.#readPayload(parseBody(bytes))
     state.finish()
-    const events = state.take()
-    const last = events.at(-1)
-    if (last?.type === 'error') throw last.error
-    return events
+    return takeWholeEvents(state)
   }
 
   push(bytes: Uint8Array): NormalizedEvent[] {
@@ -73,7 +69,7 @@ class ContentReader implements ResponseReader {
     this.#openedParser ??= createSseParser({
       onEvent: data => this.#readEvent(data),
       onOtherLine: line => this.#readLine(line),
-      frameCharactersMax: FRAME_CHARACTERS_MAX
+      frameCharactersMax: EXTERNAL_FRAME_CHARACTERS_MAX
     })
     return this.#openedParser
   }
@@ -83,9 +79,7 @@ class ContentReader implements ResponseReader {
     if (state.isOver || data === '') return
     state.assembler.keep(FRAME_CHARACTERS)
     if (data.trim() === END_MARKER) return
-    const payload = parse(data)
-    if (payload === undefined) throw protocolError('invalid_stream_json')
-    this.#readValue(payload, data)
+    this.#readValue(parseEventData(data), data)
   }
 
   /** The error of a stream may come as plain JSON, over several lines. */
@@ -95,7 +89,7 @@ class ContentReader implements ResponseReader {
     state.assembler.keep(FRAME_CHARACTERS)
     this.#looseJson ??= new LooseJson()
     const text = this.#looseJson.add(line)
-    const value = text === undefined ? undefined : parse(text)
+    const value = text === undefined ? undefined : parseJson(text)
     if (text !== undefined && value !== undefined) this.#readValue(value, text)
   }
 
@@ -141,7 +135,7 @@ class LooseJson {
     if (isFirst && line[start] !== '{') return undefined
     const end = skip(line, line.length - 1, -1) + 1
     const piece = line.slice(start, end)
-    if (this.#text.length + line.length > FRAME_CHARACTERS_MAX) throw protocolError('response_too_large')
+    if (this.#text.length + line.length > EXTERNAL_FRAME_CHARACTERS_MAX) throw protocolError('response_too_large')
     this.#nesting.add(piece)
     this.#text += piece
     if (this.#nesting.isWhole) {
@@ -169,20 +163,12 @@ function skip(line: string, index: number, step: 1 | -1): number {
 
 function parseBody(bytes: Uint8Array): JsonObject {
   const text = asBuffer(bytes).toString('utf8')
-  const value = parse(text)
+  const value = parseJson(text)
   // Some servers send a list with one error.
   const payload = Array.isArray(value) && value.length === 1 ? value[0] : value
   if (!isJsonObject(payload) || isTextTooDeep(text, payload)) throw protocolError('invalid_json_response')
   const exact = keepCallIntegers(text, value as JsonValue)
   return (Array.isArray(exact) ? exact[0] : exact) as JsonObject
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }
 
 /** Integers beyond 2^53 as raw JSON, where the arguments of a call may have some: the client gets their text. */

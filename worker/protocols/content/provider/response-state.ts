@@ -18,6 +18,7 @@ import {
   writeToolCallId
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
+import { isShownId, protocolError } from '../../shared/external-payload.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import { MODEL_PREFIX } from './endpoints.ts'
@@ -222,11 +223,6 @@ const PART_ATTRIBUTES: ReadonlySet<string> = new Set([
   'videoMetadata'
 ])
 
-/** @param id the detailed id, for the log. */
-export function protocolError(id: string): GatewayError {
-  return new GatewayError('provider_protocol_error', { cause: id })
-}
-
 function readState(signature: JsonValue | undefined): ProviderState | undefined {
   return typeof signature === 'string' && signature !== ''
     ? { content_compatible: { thoughtSignature: signature } }
@@ -237,9 +233,6 @@ function removePrefix(model: string): string {
   return model.startsWith(MODEL_PREFIX) ? model.slice(MODEL_PREFIX.length) : model
 }
 
-/** Other ids are not shown: a client repeats the id in URLs and logs. */
-const SHOWN_ID = /^[A-Za-z0-9._:-]{1,256}$/
-
 function readIdentity({ responseId }: Payload): ResponseIdentity | undefined {
-  return typeof responseId === 'string' && SHOWN_ID.test(responseId) ? { id: responseId } : undefined
+  return isShownId(responseId) ? { id: responseId } : undefined
 }

@@ -1,28 +1,14 @@
 // Reads whole and streamed responses of the Anthropic Messages wire (messages.md 7). It is strict about an order of frames that a client
 // could misread, each fault with its detailed id for the log (bridge.md 8.7), and accepts what servers of this wire leave out.
 
-import { asBuffer } from '../../../../shared/bytes.ts'
-import {
-  FRAME_CHARACTERS,
-  isJsonObject,
-  isTextTooDeep,
-  type JsonObject,
-  keepExactIntegers,
-  type NormalizedEvent
-} from '../../../normalized/index.ts'
-import { RepeatedFrame } from '../../../performance/repeated-frame.ts'
+import { isJsonObject, type JsonObject, keepExactIntegers, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import { EventStream, EXTERNAL_FRAME_CHARACTERS_MAX, type StreamedWire } from '../../shared/event-stream.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
-import { createSseParser, type SseParser } from '../../shared/sse.ts'
-import { takeEvents } from '../../shared/take-events.ts'
+import { parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
+import { takeWholeEvents } from '../../shared/take-events.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
-import { type Payload, protocolError, ResponseState } from './response-state.ts'
-
-/** Largest event of a stream (bridge.md 8.3). */
-const FRAME_CHARACTERS_MAX = 1024 * 1024
-
-/** A longer frame is no model for the frames of a token each. */
-const LEARNED_CHARACTERS_MAX = 16_384
+import { type Payload, ResponseState } from './response-state.ts'
 
 /** Some servers end their stream with the marker of another wire. */
 const FOREIGN_END_MARKER = '[DONE]'
@@ -36,11 +22,12 @@ export function createReader(
   return new MessagesReader(new ResponseState({ ...dependencies, reading }))
 }
 
-class MessagesReader implements ResponseReader {
+class MessagesReader implements ResponseReader, StreamedWire {
+  readonly frameCharactersMax = EXTERNAL_FRAME_CHARACTERS_MAX
+  readonly readPlainText = readPlainText
   readonly #state: ResponseState
   /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
-  #openedParser: SseParser | undefined
-  #repeated: RepeatedFrame | undefined
+  #openedStream: EventStream | undefined
   /** The index of the block whose frames are learned. */
   #repeatedIndex = 0
   #isDone = false
@@ -50,77 +37,55 @@ class MessagesReader implements ResponseReader {
   }
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
-    const text = asBuffer(bytes).toString('utf8')
-    const message = parse(text)
-    if (!isJsonObject(message) || isTextTooDeep(text, message)) throw protocolError('invalid_json_response')
+    const { text, payload: message } = parseWholeObject(bytes)
     const state = this.#state
     state.assembler.expectWhole()
     state.begin(message)
     readWhole(message, text, state)
     state.finish()
-    const events = state.take()
-    const last = events.at(-1)
-    if (last?.type === 'error') throw last.error
-    return events
+    return takeWholeEvents(state)
   }
 
   push(bytes: Uint8Array): NormalizedEvent[] {
-    return takeEvents(this.#state, () => {
-      this.#parser.push(bytes)
-      // Only now: the read may hold data after the last event, which makes the stream unusable.
-      if (this.#isDone) this.#finish()
-    })
+    return this.#stream.push(bytes)
   }
 
   end(): NormalizedEvent[] {
-    return takeEvents(this.#state, () => {
-      this.#parser.end()
-      if (!this.#isDone && this.#state.hasStopReason) this.#state.report('end_marker_missing', {})
-      this.#finish()
-    })
+    return this.#stream.end()
   }
 
-  get #parser(): SseParser {
-    if (this.#openedParser !== undefined) return this.#openedParser
-    const takeText = (text: string) => this.#takeText(text)
-    this.#openedParser = createSseParser({
-      onEvent: (data, name) => this.#readEvent(data, name),
-      readRun: (text, position) => this.#repeated?.readRun(text, position, takeText) ?? position,
-      frameCharactersMax: FRAME_CHARACTERS_MAX
-    })
-    return this.#openedParser
+  get #stream(): EventStream {
+    this.#openedStream ??= new EventStream(this.#state, this)
+    return this.#openedStream
   }
 
-  /** Takes the text of a frame that repeats the learned one. */
-  #takeText(text: string): boolean {
-    const state = this.#state
-    if (state.isOver) return false
-    state.assembler.keep(FRAME_CHARACTERS)
+  takePlainText(text: string): void {
     this.#assertOpen()
-    state.addDelta(this.#repeatedIndex, { type: 'text_delta', text })
-    return true
+    this.#state.addDelta(this.#repeatedIndex, { type: 'text_delta', text })
   }
 
-  #readEvent(data: string, name: string): void {
-    const state = this.#state
-    if (state.isOver || data === '') return
-    const text = this.#repeated?.match(data, name)
-    if (text !== undefined) {
-      this.#takeText(text)
-      return
-    }
-    state.assembler.keep(FRAME_CHARACTERS)
-    if (data.length <= FOREIGN_END_MARKER.length && data === FOREIGN_END_MARKER) return
-    const payload = parse(data)
-    if (payload === undefined) throw protocolError('invalid_stream_json')
-    if (!isJsonObject(payload) || isTextTooDeep(data, payload)) throw protocolError('invalid_stream_chunk')
+  onLearned(payload: Payload): void {
+    this.#repeatedIndex = readIndex(payload)
+  }
+
+  readEvent(data: string, name: string): Payload | undefined {
+    if (data.length <= FOREIGN_END_MARKER.length && data === FOREIGN_END_MARKER) return undefined
+    const payload = parseEventObject(data)
     // Some servers leave the names of the events out, and some the type in their data.
     const type = typeof payload.type === 'string' ? payload.type : name
     if (type === 'error' || isJsonObject(payload.error)) throw readExternalErrorEvent(payload)
     this.#readFrame(type, payload, data)
-    if (data.length > LEARNED_CHARACTERS_MAX || type !== 'content_block_delta') return
-    this.#repeated ??= new RepeatedFrame(readPlainText)
-    if (this.#repeated.learn(data, name, payload)) this.#repeatedIndex = readIndex(payload)
+    return type === 'content_block_delta' ? payload : undefined
+  }
+
+  endRead(): void {
+    // Only now: the read may hold data after the last event, which makes the stream unusable.
+    if (this.#isDone) this.#finish()
+  }
+
+  endStream(): void {
+    if (!this.#isDone && this.#state.hasStopReason) this.#state.report('end_marker_missing', {})
+    this.#finish()
   }
 
   #readFrame(type: string, payload: JsonObject, data: string): void {
@@ -221,14 +186,6 @@ function readIndex({ index }: Payload): number {
   if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0)
     throw protocolError('invalid_stream_block')
   return index
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The text of a frame that adds only text to the response; undefined for any other frame. */

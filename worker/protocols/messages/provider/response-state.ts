@@ -5,7 +5,7 @@ import {
   EventAssembler,
   type FinishEvent,
   type FinishReason,
-  GatewayError,
+  type GatewayError,
   isJsonObject,
   type NormalizedEvent,
   type ResponseIdentity,
@@ -14,6 +14,7 @@ import {
 import type { ReaderDependencies } from '../../face.ts'
 import { isCut } from '../../shared/cut-calls.ts'
 import { findExternalError } from '../../shared/external-error.ts'
+import { isShownId, protocolError } from '../../shared/external-payload.ts'
 import { type BlockReader, createBlockReader } from './blocks.ts'
 import type { MessagesCompatibleAnomaly, MessagesCompatibleReading } from './reading.ts'
 import { UsageReader } from './usage.ts'
@@ -201,22 +202,14 @@ export class ResponseState {
 /** A block of a kind that the normalized form has no place for. */
 const IGNORED_BLOCK: BlockReader = { add: () => true, close: () => undefined }
 
-/** @param id the detailed id, for the log. */
-export function protocolError(id: string): GatewayError {
-  return new GatewayError('provider_protocol_error', { cause: id })
-}
-
 /** True for the text of an object, and for a blank text, which stands for no arguments. */
 function isObjectText(text: string): boolean {
   return text.trim() === '' || isJsonObject(tryParseJson(text))
 }
 
-/** Other ids are not shown: a client repeats the id in URLs and logs. */
-const SHOWN_ID = /^[A-Za-z0-9._:-]{1,256}$/
-
 /** The id without the wire's own prefix, which each client protocol has in a form of its own. */
 function readIdentity(id: unknown): ResponseIdentity | undefined {
-  if (typeof id !== 'string' || !SHOWN_ID.test(id)) return undefined
+  if (!isShownId(id)) return undefined
   const bare = id.startsWith('msg_') ? id.slice('msg_'.length) : id
   return bare === '' ? undefined : { id: bare }
 }
