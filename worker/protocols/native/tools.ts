@@ -8,12 +8,12 @@ import {
   GatewayError,
   type HostedTool,
   type HostedToolKind,
-  invalidRequest,
   type JsonObject,
   type NormalizedRequest,
   selectCallableTools,
   type ToolChoice
 } from '../../normalized/index.ts'
+import { findChosenFunction, undeclaredTool } from '../shared/function-choice.ts'
 import type { ToolNameMap } from './tool-names.ts'
 
 /** A tool choice as the upstream's wire expresses it; absent when the model decides. */
@@ -62,6 +62,7 @@ function planToolChoice(
   tools: { functions: FunctionTool[]; hosted: HostedTool[] },
   context: ToolChoiceContext
 ): WireToolChoice | undefined {
+  const { toolChoice: param } = context.request.fieldPaths
   switch (choice.type) {
     case 'auto':
     case 'none':
@@ -70,14 +71,11 @@ function planToolChoice(
       return choice.mode === 'auto' ? undefined : requireAnyTool(tools, context)
     case 'required':
       return requireAnyTool(tools, context)
-    case 'function': {
-      const tool = findFunction(tools.functions, choice.name)
-      if (tool === undefined) throw undeclared(context.request)
-      return requireFunction(tool, context)
-    }
+    case 'function':
+      return requireFunction(findChosenFunction(choice.name, tools.functions, param), context)
     case 'hosted': {
       if (!context.contract.hasHostedTools) throw unsupported(context.request)
-      if (!tools.hosted.some(tool => tool.kind === choice.kind)) throw undeclared(context.request)
+      if (!tools.hosted.some(tool => tool.kind === choice.kind)) throw undeclaredTool(param)
       return { type: 'hosted', kind: choice.kind }
     }
     default:
@@ -103,14 +101,6 @@ function requireAnyTool(
 
 function requireFunction(tool: FunctionTool, context: ToolChoiceContext): WireToolChoice {
   return { type: 'function', wireName: context.names.toWire(flattenToolName(tool)) }
-}
-
-function findFunction(functions: readonly FunctionTool[], name: string): FunctionTool | undefined {
-  return functions.find(tool => flattenToolName(tool) === name) ?? functions.find(tool => tool.name === name)
-}
-
-function undeclared(request: NormalizedRequest): GatewayError {
-  return invalidRequest(request.fieldPaths.toolChoice, 'The chosen tool is not declared in this request.')
 }
 
 function unsupported(request: NormalizedRequest): GatewayError {

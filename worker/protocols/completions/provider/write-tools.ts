@@ -2,17 +2,15 @@
 // Schemas are sent unchanged (decisions.md 2).
 
 import {
-  assertNever,
   type FunctionTool,
   flattenToolName,
-  GatewayError,
-  invalidRequest,
   type JsonObject,
   type JsonValue,
   type NormalizedRequest,
   selectCallableTools,
   type ToolChoice
 } from '../../../normalized/index.ts'
+import { type FunctionChoice, findOnlyFunction, planFunctionChoice } from '../../shared/function-choice.ts'
 import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
 
 /**
@@ -26,10 +24,10 @@ export function writeTools(request: NormalizedRequest, names: ToolNameMap): Json
   refuseNameCollisions(request)
   // The choice `none` is written as such: a provider's cache keeps the tools, and strict servers want those that the history calls.
   const { functions } = selectCallableTools(request.tools, toolChoice?.type === 'none' ? AUTO : (toolChoice ?? AUTO))
-  const choice = toolChoice === undefined ? undefined : writeToolChoice(toolChoice, functions, { request, names })
+  const choice = toolChoice === undefined ? undefined : planFunctionChoice(toolChoice, functions, request)
   if (functions.length === 0) return {}
   const written: JsonObject = { tools: functions.map(tool => writeFunction(tool, names)) }
-  if (choice !== undefined) written.tool_choice = choice
+  if (choice !== undefined) written.tool_choice = writeToolChoice(choice, names)
   if (parallelToolCalls !== undefined) written.parallel_tool_calls = parallelToolCalls === 'requested'
   return written
 }
@@ -44,38 +42,9 @@ function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   return { type: 'function', function: definition }
 }
 
-function writeToolChoice(
-  choice: ToolChoice,
-  functions: readonly FunctionTool[],
-  { request, names }: { request: NormalizedRequest; names: ToolNameMap }
-): JsonValue {
-  const { toolChoice: param } = request.fieldPaths
-  switch (choice.type) {
-    case 'auto':
-    case 'none':
-      return choice.type
-    case 'required':
-    case 'allowed': {
-      if (choice.type === 'allowed' && choice.mode === 'auto') return 'auto'
-      const [only] = functions
-      if (only === undefined) throw invalidRequest(param, 'A tool call is required, but no function can be called.')
-      // Of an allow-list only the allowed functions are declared; a single one is required by its name.
-      return choice.type === 'allowed' && functions.length === 1 ? writeChosen(only, names) : 'required'
-    }
-    case 'function': {
-      const chosen =
-        functions.find(tool => flattenToolName(tool) === choice.name) ??
-        functions.find(tool => tool.name === choice.name)
-      if (chosen === undefined) throw invalidRequest(param, 'The chosen tool is not declared in this request.')
-      return writeChosen(chosen, names)
-    }
-    case 'hosted':
-      throw new GatewayError('unsupported_semantic', { param })
-    default:
-      return assertNever(choice)
-  }
-}
-
-function writeChosen(tool: FunctionTool, names: ToolNameMap): JsonObject {
-  return { type: 'function', function: { name: names.toWire(flattenToolName(tool)) } }
+/** Of an allow-list only the allowed functions are declared; a single one is required by its name. */
+function writeToolChoice(choice: FunctionChoice, names: ToolNameMap): JsonValue {
+  const only = findOnlyFunction(choice)
+  if (only === undefined) return choice.type
+  return { type: 'function', function: { name: names.toWire(flattenToolName(only)) } }
 }

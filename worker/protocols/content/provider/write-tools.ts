@@ -2,17 +2,15 @@
 // unchanged, in the member for JSON Schema (decisions.md 2).
 
 import {
-  assertNever,
   type FunctionTool,
   flattenToolName,
-  GatewayError,
-  invalidRequest,
   isJsonObject,
   type JsonObject,
   type NormalizedRequest,
   selectCallableTools,
   type ToolChoice
 } from '../../../normalized/index.ts'
+import { type FunctionChoice, planFunctionChoice } from '../../shared/function-choice.ts'
 import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
 
 const NAME_CHARACTERS_MAX = 64
@@ -32,10 +30,10 @@ export function writeTools(request: NormalizedRequest, names: ToolNameMap): Json
   if (request.tools.length === 0 && request.toolChoice === undefined) return {}
   refuseNameCollisions(request)
   const functions = listDeclared(request.tools, choice)
-  const config = request.toolChoice === undefined ? undefined : writeChoice(choice, functions, { request, names })
+  const plan = request.toolChoice === undefined ? undefined : planFunctionChoice(choice, functions, request)
   if (functions.length === 0) return {}
   const written: JsonObject = { tools: [{ functionDeclarations: functions.map(tool => writeFunction(tool, names)) }] }
-  if (config !== undefined) written.toolConfig = { functionCallingConfig: config }
+  if (plan !== undefined) written.toolConfig = { functionCallingConfig: writeChoice(plan, names) }
   return written
 }
 
@@ -58,43 +56,9 @@ function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   return definition
 }
 
-function writeChoice(
-  choice: ToolChoice,
-  functions: readonly FunctionTool[],
-  { request, names }: { request: NormalizedRequest; names: ToolNameMap }
-): JsonObject {
-  const { toolChoice: param } = request.fieldPaths
-  switch (choice.type) {
-    case 'auto':
-      return { mode: 'AUTO' }
-    case 'none':
-      return { mode: 'NONE' }
-    case 'required':
-      assertCallable(functions, param)
-      return { mode: 'ANY' }
-    case 'allowed': {
-      if (choice.mode === 'auto') return { mode: 'AUTO' }
-      const allowed = new Set(choice.names)
-      const callable = functions.filter(tool => allowed.has(flattenToolName(tool)))
-      assertCallable(callable, param)
-      return { mode: 'ANY', allowedFunctionNames: callable.map(tool => names.toWire(flattenToolName(tool))) }
-    }
-    case 'function': {
-      const chosen =
-        functions.find(tool => flattenToolName(tool) === choice.name) ??
-        functions.find(tool => tool.name === choice.name)
-      if (chosen === undefined) throw invalidRequest(param, 'The chosen tool is not declared in this request.')
-      return { mode: 'ANY', allowedFunctionNames: [names.toWire(flattenToolName(chosen))] }
-    }
-    case 'hosted':
-      throw new GatewayError('unsupported_semantic', { param })
-    default:
-      return assertNever(choice)
-  }
-}
-
-function assertCallable(functions: readonly FunctionTool[], param: string): void {
-  if (functions.length === 0) {
-    throw invalidRequest(param, 'A tool call is required, but no function can be called.')
-  }
+function writeChoice(choice: FunctionChoice, names: ToolNameMap): JsonObject {
+  if (choice.type !== 'required') return { mode: choice.type === 'auto' ? 'AUTO' : 'NONE' }
+  const { among } = choice
+  if (among === undefined) return { mode: 'ANY' }
+  return { mode: 'ANY', allowedFunctionNames: among.map(tool => names.toWire(flattenToolName(tool))) }
 }

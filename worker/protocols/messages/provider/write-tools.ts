@@ -2,16 +2,14 @@
 // sent unchanged (decisions.md 2).
 
 import {
-  assertNever,
   type FunctionTool,
   flattenToolName,
-  GatewayError,
-  invalidRequest,
   type JsonObject,
   type NormalizedRequest,
   selectCallableTools,
   type ToolChoice
 } from '../../../normalized/index.ts'
+import { type FunctionChoice, findOnlyFunction, planFunctionChoice } from '../../shared/function-choice.ts'
 import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
 
 export interface WrittenTools {
@@ -33,7 +31,7 @@ export function writeTools(
   refuseNameCollisions(request)
   // The choice `none` is written as such: a provider's cache keeps the tools, and the service wants tools where the history has calls.
   const { functions } = selectCallableTools(tools, toolChoice.type === 'none' ? AUTO : toolChoice)
-  const choice = writeToolChoice(toolChoice, functions, { request, names })
+  const choice = writeToolChoice(planFunctionChoice(toolChoice, functions, request), names)
   if (functions.length === 0) return writeCalledTools(calledNames)
   const written: WrittenTools = { tools: functions.map(tool => writeFunction(tool, names)) }
   const isSingle = parallelToolCalls === 'refused' && choice.type !== 'none'
@@ -66,38 +64,9 @@ function writeCalledTools(calledNames: ReadonlySet<string>): WrittenTools {
   }
 }
 
-function writeToolChoice(
-  choice: ToolChoice,
-  functions: readonly FunctionTool[],
-  { request, names }: { request: NormalizedRequest; names: ToolNameMap }
-): JsonObject {
-  const { toolChoice: param } = request.fieldPaths
-  switch (choice.type) {
-    case 'auto':
-    case 'none':
-      return { type: choice.type }
-    case 'required':
-    case 'allowed': {
-      if (choice.type === 'allowed' && choice.mode === 'auto') return { type: 'auto' }
-      const [only] = functions
-      if (only === undefined) throw invalidRequest(param, 'A tool call is required, but no function can be called.')
-      // Of an allow-list only the allowed functions are declared; a single one is required by its name.
-      return choice.type === 'allowed' && functions.length === 1 ? writeChosen(only, names) : { type: 'any' }
-    }
-    case 'function': {
-      const chosen =
-        functions.find(tool => flattenToolName(tool) === choice.name) ??
-        functions.find(tool => tool.name === choice.name)
-      if (chosen === undefined) throw invalidRequest(param, 'The chosen tool is not declared in this request.')
-      return writeChosen(chosen, names)
-    }
-    case 'hosted':
-      throw new GatewayError('unsupported_semantic', { param })
-    default:
-      return assertNever(choice)
-  }
-}
-
-function writeChosen(tool: FunctionTool, names: ToolNameMap): JsonObject {
-  return { type: 'tool', name: names.toWire(flattenToolName(tool)) }
+/** Of an allow-list only the allowed functions are declared; a single one is required by its name. */
+function writeToolChoice(choice: FunctionChoice, names: ToolNameMap): JsonObject {
+  const only = findOnlyFunction(choice)
+  if (only !== undefined) return { type: 'tool', name: names.toWire(flattenToolName(only)) }
+  return { type: choice.type === 'required' ? 'any' : choice.type }
 }
