@@ -1,5 +1,5 @@
-// A provider kind that only this test defines, in test/support/toy-provider: a face, an executor, one registration line
-// for each. The official SDKs of all client families use it, whole and streamed, with tools.
+// A provider kind that only this test defines, in test/support/toy-provider: a face, a signer for the product's HTTP
+// executor, one registration line for each. It calls an HTTP server of the test. The official SDKs of all client families use it, whole and streamed, with tools.
 
 import Anthropic from '@anthropic-ai/sdk'
 import { type Content, GoogleGenAI, Type } from '@google/genai'
@@ -10,19 +10,22 @@ import { providerFaces } from '../../worker/protocols/registry.ts'
 import { providerKinds } from '../../worker/providers/registry.ts'
 import { post } from '../support/client.ts'
 import { catchError } from '../support/errors.ts'
-import { createToyKind, toyFaces } from '../support/toy-provider/kind.ts'
-import { createToyProfileSet } from '../support/toy-provider/profiles.ts'
+import { toyFaces, toyKind } from '../support/toy-provider/kind.ts'
+import { createToyProfileSet, toyCredentials } from '../support/toy-provider/profiles.ts'
+import { startToyServer } from '../support/toy-provider/server.ts'
 import type { ToyRequest } from '../support/toy-provider/wire.ts'
 import { startWorker, workerOptions } from '../support/worker-app.ts'
 
-const received: ToyRequest[] = []
+const { baseUrl, received } = await startToyServer(t)
 const settings = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"toy-7b":1}' })
 const { app, url: gateway } = await startWorker(
   t,
-  { ...workerOptions(settings), profiles: createToyProfileSet(settings) },
-  { faces: { ...providerFaces, ...toyFaces }, kinds: { ...providerKinds, toy: createToyKind(received) } }
+  { ...workerOptions(settings), profiles: createToyProfileSet(settings, baseUrl), credentials: toyCredentials },
+  { faces: { ...providerFaces, ...toyFaces }, kinds: { ...providerKinds, toy: toyKind } }
 )
 const model = 'toy/model'
+/** What the provider wants back in a tool loop: its thought with the state that it issued. */
+const sealed = { who: 'model', think: 'A tool.', seal: 'sealed' }
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 
 /** The last request that the toy provider received. */
@@ -69,6 +72,7 @@ for (const isStream of [false, true]) {
     t.equal(done.choices[0]?.message.content, 'It is sunny.')
     t.same(lastRequest().ask, [
       { who: 'user', say: 'weather?' },
+      sealed,
       { who: 'model', say: 'Let me look.' },
       { who: 'model', calls: [{ id: call.id, name: 'weather', args: { city: 'Paris' } }] },
       { who: 'tool', id: call.id, result: 'sunny' }
@@ -106,6 +110,7 @@ for (const isStream of [false, true]) {
     const history = called.output as OpenAI.Responses.ResponseInput
     const done = await run([{ role: 'user', content: 'weather?' }, ...history, result], tools)
     t.same(textOf(done.output), ['It is sunny.'])
+    t.match(lastRequest().ask[1], sealed)
   })
 
   t.test(`messages, ${form}: text, usage and a tool loop`, async t => {
@@ -134,6 +139,7 @@ for (const isStream of [false, true]) {
       tools
     )
     t.match(done.content, [{ type: 'text', text: 'It is sunny.' }])
+    t.match(lastRequest().ask[1], sealed)
   })
 
   t.test(`generate content, ${form}: text, usage and a tool loop`, async t => {
@@ -180,6 +186,8 @@ for (const isStream of [false, true]) {
       true
     )
     t.match(textOf(done.parts), /^It is .*sunny/)
+    // The client did not ask for thoughts, and returns their state alone.
+    t.match(lastRequest().ask[1], { who: 'model', seal: 'sealed' })
   })
 
   t.test(`errors, ${form}: each family returns the provider's error in its form`, async t => {
@@ -208,6 +216,12 @@ for (const isStream of [false, true]) {
     t.equal(text, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
   })
 }
+
+t.test('the provider answers a signed request only', async t => {
+  const { status, text } = await post(`${baseUrl}/ask`, { model: 'toy-7b' })
+  t.equal(status, 401)
+  t.match(text, /signature is wrong/)
+})
 
 t.test('a failure after the first event ends the stream in the form of the family', async t => {
   const openai = new OpenAI({ baseURL: `${gateway}/v1`, apiKey: 'unused', maxRetries: 0 })

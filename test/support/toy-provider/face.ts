@@ -10,7 +10,8 @@ import {
   selectCallableTools
 } from '../../../worker/normalized/index.ts'
 import type { ProviderFace, ResponseReader } from '../../../worker/protocols/face.ts'
-import { TOY_MARK, type ToyLine, type ToyRequest, type ToyTurn } from './wire.ts'
+import { readHeader } from '../../../worker/protocols/shared/response-header.ts'
+import { TOY_MARK, TOY_STREAM, TOY_WHOLE, type ToyLine, type ToyRequest, type ToyTurn } from './wire.ts'
 
 export interface ToyOptions {
   base: string
@@ -39,7 +40,7 @@ export const toyFace: ProviderFace<ToyOptions, null> = {
     return {
       method: 'POST',
       path: `${base}/ask`,
-      headers: ['content-type', 'application/x-toy'],
+      headers: ['content-type', TOY_WHOLE, 'accept', request.isStream ? TOY_STREAM : TOY_WHOLE],
       body,
       bytes: Buffer.from(TOY_MARK + JSON.stringify(body)),
       attachments: [],
@@ -47,7 +48,11 @@ export const toyFace: ProviderFace<ToyOptions, null> = {
     }
   },
   createReader: () => createToyReader(),
-  readError: ({ status }) => new GatewayError('provider_failure', { status }),
+  acceptsStream: ({ headers }) => readHeader(headers, 'content-type') === TOY_STREAM,
+  readError({ status }, body) {
+    const { trouble } = JSON.parse(Buffer.from(body).toString('utf8')) as { trouble: string }
+    return new GatewayError('provider_failure', { status, message: trouble })
+  },
   findError: () => undefined
 }
 
@@ -68,7 +73,9 @@ function writeTurns({ role, content }: NormalizedMessage): ToyTurn[] {
   const turns: ToyTurn[] = []
   for (const part of content) {
     if (part.type === 'text' && part.text !== '') turns.push({ who, say: part.text })
-    else if (part.type === 'tool-call') {
+    else if (part.type === 'reasoning' && part.state?.toy?.seal !== undefined) {
+      turns.push({ who: 'model', think: part.text, seal: part.state.toy.seal })
+    } else if (part.type === 'tool-call') {
       turns.push({ who: 'model', calls: [{ id: part.id ?? '', name: flattenToolName(part), args: part.arguments }] })
     } else if (part.type === 'tool-result') {
       const result = part.content.map(nested => (nested.type === 'text' ? nested.text : '')).join('')

@@ -1,10 +1,15 @@
 // The profiles of a worker with the toy provider beside the native one: the aliases `toy/model` and `toy/relay`.
 
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
-import type { ProfileSet } from '../../../shared/profile.ts'
+import type { ProfileCredentials, ProfileSet } from '../../../shared/profile.ts'
+import { Secret } from '../../../shared/secret.ts'
 import type { Settings } from '../../../shared/settings.ts'
+import { TOY_KEY } from './wire.ts'
 
-export function createToyProfileSet(settings: Settings): ProfileSet {
+/** The credentials of these profiles. */
+export const toyCredentials: ProfileCredentials = { 'toy-main': new Secret(TOY_KEY) }
+
+export function createToyProfileSet(settings: Settings, baseUrl: string): ProfileSet {
   const native = createNativeProfileSet(settings)
   const [first] = native.profiles
   if (first === undefined) throw new Error('There is a native profile.')
@@ -13,6 +18,8 @@ export function createToyProfileSet(settings: Settings): ProfileSet {
     ...profile,
     profileId: 'toy-main',
     providerKind: 'toy' as typeof profile.providerKind,
+    baseUrl,
+    allowLoopback: true,
     models: [alias('toy/model', 'toy-7b'), alias('toy/relay', 'toy-relay')]
   }
   return { ...native, profiles: [...native.profiles, toy] }

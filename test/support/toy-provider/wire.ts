@@ -6,6 +6,14 @@ import type { JsonObject } from '../../../worker/normalized/index.ts'
 /** Stands in front of each request: the bodies of this wire are no JSON. */
 export const TOY_MARK = 'toy:'
 
+/** Signs the requests, and is never sent. */
+export const TOY_KEY = 'key-of-the-toy'
+
+/** The content type of requests, and of responses that are no stream. */
+export const TOY_WHOLE = 'application/x-toy'
+
+export const TOY_STREAM = 'application/x-toy-stream'
+
 export type ToyRequest = {
   model: string
   stream: boolean
@@ -17,6 +25,8 @@ export type ToyRequest = {
 
 export type ToyTurn =
   | { who: 'system' | 'user' | 'model'; say: string }
+  /** What the model thought before, with the seal that the provider put on it. */
+  | { who: 'model'; think: string; seal: string }
   | { who: 'model'; calls: Array<{ id: string; name: string; args: JsonObject }> }
   | { who: 'tool'; id: string; result: string }
 

@@ -16,8 +16,9 @@ import { servedOperations } from '../../../worker/routes/operation-handlers.ts'
 import type { WorkerRuntime } from '../../../worker/routes/worker-runtime.ts'
 import { get, post } from '../../support/client.ts'
 import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
-import { createToyKind, toyFaces } from '../../support/toy-provider/kind.ts'
-import { createToyProfileSet } from '../../support/toy-provider/profiles.ts'
+import { toyFaces, toyKind } from '../../support/toy-provider/kind.ts'
+import { createToyProfileSet, toyCredentials } from '../../support/toy-provider/profiles.ts'
+import { startToyServer } from '../../support/toy-provider/server.ts'
 import { startWorker, workerOptions } from '../../support/worker-app.ts'
 
 const entry = {
@@ -67,13 +68,14 @@ const settings = parseSettings({
   OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf'
 })
 const logged: Array<Record<string, unknown>> = []
+const { baseUrl } = await startToyServer(t)
 const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
 const { app, url } = await startWorker(
   t,
-  { ...workerOptions(settings), profiles: createToyProfileSet(settings), log },
+  { ...workerOptions(settings), profiles: createToyProfileSet(settings, baseUrl), credentials: toyCredentials, log },
   {
     faces: { ...providerFaces, ...toyFaces },
-    kinds: { ...providerKinds, toy: createToyKind([]) },
+    kinds: { ...providerKinds, toy: toyKind },
     operations: {
       table: [...operations, entry],
       createHandlers: runtime => ({
