@@ -1,5 +1,5 @@
 // Starts the whole gateway in the process of a test: the same supervisor, worker and writer as in processes of their own, connected by
-// the same messages. It costs a fiftieth of a gateway of processes, so tests use it unless they are about processes: exits, signals,
+// the same messages. It costs a tenth of a gateway of processes, so tests use it unless they are about processes: exits, signals,
 // several workers, environment, stdout.
 
 import { writeFileSync } from 'node:fs'

@@ -1,3 +1,5 @@
+// Alone: it refuses every connection of its process to another host, and other tests try such hosts.
+//
 // A provider that another project maintains, and a second gateway of this kind: the newest SDK of each family through the bridge to
 // them, whole and streamed.
 
