@@ -3,6 +3,9 @@
 import { asBuffer } from '../../../shared/bytes.ts'
 import { GatewayError, isJsonObject, isTextTooDeep, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 
+/** The members of a payload, of which none is checked yet. */
+export type Payload = Record<string, unknown>
+
 /** @param id the detailed id, for the log. */
 export function protocolError(id: string): GatewayError {
   return new GatewayError('provider_protocol_error', { cause: id })

@@ -5,12 +5,12 @@ import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../no
 import type { ReaderDependencies, RelayBodyOptions, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
 import { EventStream, EXTERNAL_FRAME_CHARACTERS_MAX, type StreamedWire } from '../../shared/event-stream.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
-import { parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
+import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import { relayPlainResponse } from './plain-response.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { relayResponse } from './relay.ts'
-import { isCutAt, type Payload, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
+import { isCutAt, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
 
 const END_MARKER = '[DONE]'
 /** Some servers send blanks around the marker. */

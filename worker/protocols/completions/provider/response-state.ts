@@ -15,14 +15,13 @@ import {
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
-import { isShownId, protocolError } from '../../shared/external-payload.ts'
+import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
+import { decideReason, startResponse } from '../../shared/external-response.ts'
 import { CallReader } from './calls.ts'
 import { LeadingThought } from './leading-thought.ts'
 import type { ChatCompatibleAnomaly, ChatCompatibleReading } from './reading.ts'
 import { ReasoningDetails, readDetailsText } from './reasoning-details.ts'
 import { readUsage } from './usage.ts'
-
-export type Payload = Record<string, unknown>
 
 export interface ResponseStateOptions extends ReaderDependencies {
   reading: ChatCompatibleReading
@@ -94,12 +93,7 @@ export class ResponseState {
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { model } = payload
-    const identity = readIdentity(payload)
-    this.assembler.start({
-      providerModel: typeof model === 'string' && model !== '' ? model : null,
-      metadata: {},
-      ...(identity && { identity })
-    })
+    startResponse(this.assembler, model, readIdentity(payload))
   }
 
   /** Counts of a later payload replace those of an earlier one: some servers send the counts so far with every chunk. */
@@ -199,16 +193,9 @@ export class ResponseState {
     this.#options.onAnomaly?.(name, details)
   }
 
-  /**
-   * Agents run tools only for the reason of calls, so the calls of the response decide, not the
-   * word (field-lessons.md A6).
-   */
   #mapFinish(): FinishReason {
     const reason = finishReasons[this.#finishWord ?? 'stop'] ?? 'stop'
-    if (reason === 'length' || reason === 'content-filter') return reason
-    if (this.callCount > 0) return 'tool-calls'
-    if (reason === 'tool-calls') this.report('announced_tool_call_missing', {})
-    return 'stop'
+    return decideReason(reason, this.callCount, () => this.report('announced_tool_call_missing', {}))
   }
 
   #addText(piece: string): void {

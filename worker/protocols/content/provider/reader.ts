@@ -14,11 +14,11 @@ import {
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
 import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-stream.ts'
-import { parseEventData, parseJson, protocolError } from '../../shared/external-payload.ts'
+import { type Payload, parseEventData, parseJson, protocolError } from '../../shared/external-payload.ts'
 import { createSseParser, type SseParser } from '../../shared/sse.ts'
 import { takeEvents, takeWholeEvents } from '../../shared/take-events.ts'
 import type { ContentCompatibleReading } from './reading.ts'
-import { type Payload, ResponseState } from './response-state.ts'
+import { ResponseState } from './response-state.ts'
 
 /** Proxies in front of some services end their streams with the mark of another wire. */
 const END_MARKER = '[DONE]'

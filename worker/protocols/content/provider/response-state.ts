@@ -18,7 +18,7 @@ import {
   writeToolCallId
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
-import { isShownId, protocolError } from '../../shared/external-payload.ts'
+import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import { MODEL_PREFIX } from './endpoints.ts'
@@ -26,8 +26,6 @@ import { findError } from './errors.ts'
 import { isNoReason, readBlock, readEnd } from './finish-reason.ts'
 import type { ContentCompatibleAnomaly, ContentCompatibleReading } from './reading.ts'
 import { mergeUsage, readUsage, type UsageCounts } from './usage.ts'
-
-export type Payload = Record<string, unknown>
 
 export interface ResponseStateOptions extends ReaderDependencies {
   reading: ContentCompatibleReading

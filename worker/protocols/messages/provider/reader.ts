@@ -5,10 +5,10 @@ import { isJsonObject, type JsonObject, keepExactIntegers, type NormalizedEvent 
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
 import { EventStream, EXTERNAL_FRAME_CHARACTERS_MAX, type StreamedWire } from '../../shared/event-stream.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
-import { parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
+import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
-import { type Payload, ResponseState } from './response-state.ts'
+import { ResponseState } from './response-state.ts'
 
 /** Some servers end their stream with the marker of another wire. */
 const FOREIGN_END_MARKER = '[DONE]'

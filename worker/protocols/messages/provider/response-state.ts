@@ -14,12 +14,11 @@ import {
 import type { ReaderDependencies } from '../../face.ts'
 import { isCut } from '../../shared/cut-calls.ts'
 import { findExternalError } from '../../shared/external-error.ts'
-import { isShownId, protocolError } from '../../shared/external-payload.ts'
+import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
+import { decideReason, startResponse } from '../../shared/external-response.ts'
 import { type BlockReader, createBlockReader } from './blocks.ts'
 import type { MessagesCompatibleAnomaly, MessagesCompatibleReading } from './reading.ts'
 import { UsageReader } from './usage.ts'
-
-export type Payload = Record<string, unknown>
 
 export interface ResponseStateOptions extends ReaderDependencies {
   reading: MessagesCompatibleReading
@@ -84,12 +83,7 @@ export class ResponseState {
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { id, model, usage } = message
-    const identity = readIdentity(id)
-    this.assembler.start({
-      providerModel: typeof model === 'string' && model !== '' ? model : null,
-      metadata: {},
-      ...(identity && { identity })
-    })
+    startResponse(this.assembler, model, readIdentity(id))
     this.usage(usage)
   }
 
@@ -176,19 +170,12 @@ export class ResponseState {
     if (pieced !== undefined && this.#options.reading.needsJsonArguments) this.#pieced.push(pieced)
   }
 
-  /**
-   * Agents run tools only for the reason of calls, so the calls of the response decide, not the
-   * word (field-lessons.md A6).
-   */
   #mapFinish(): FinishReason {
     const word = this.#stopReason
     const reason = word !== null && Object.hasOwn(finishReasons, word) ? finishReasons[word] : undefined
     if (word === null) this.report('finish_reason_missing', {})
     else if (reason === undefined) this.report('finish_reason_unknown', { reason: word.slice(0, WORD_CHARACTERS_MAX) })
-    if (reason === 'length' || reason === 'content-filter') return reason
-    if (this.assembler.toolCallCount > 0) return 'tool-calls'
-    if (reason === 'tool-calls') this.report('announced_tool_call_missing', {})
-    return 'stop'
+    return decideReason(reason, this.assembler.toolCallCount, () => this.report('announced_tool_call_missing', {}))
   }
 
   /** A stream may repeat an anomaly in each of its frames. */
