@@ -83,7 +83,7 @@ export interface ChatCall {
   isPassed?: true
 }
 
-/** A call other than a chat, written on its provider's wire; its whole response is one body. */
+/** A call other than a chat, written on its provider's wire. */
 export interface ResourceCall extends Omit<WrittenCall, 'body'> {
   plan: ExecutionPlan
   operation: 'embeddings' | 'tokens'
@@ -95,6 +95,12 @@ export interface ResourceCall extends Omit<WrittenCall, 'body'> {
 /** A response of status 200 that was taken whole. */
 export interface ResourceResponse extends ResponseHead {
   bytes: Uint8Array
+}
+
+/** A response of status 200 whose body is read while it arrives. */
+export interface StreamedResponse extends ResponseHead {
+  /** Can be read once. A slow reader pauses the provider. Raises `GatewayError` where the response breaks off. */
+  bytes: AsyncIterable<Uint8Array>
 }
 
 /** Takes a chat response: as events, or as bytes that are in the client's own protocol already. */
@@ -142,6 +148,12 @@ export interface Executor {
     call: ResourceCall,
     context: CallContext,
     read: (response: ResourceResponse) => Promise<Result>
+  ): Promise<Result>
+  /** Like `request`, for a response that `read` takes piece by piece. The exchange ends with `read`. */
+  stream?<Result>(
+    call: ResourceCall,
+    context: CallContext,
+    read: (response: StreamedResponse) => Promise<Result>
   ): Promise<Result>
   /** Absent where the provider has no model list. */
   listModels?(context: CallContext): Promise<CatalogModels>

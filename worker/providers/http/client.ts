@@ -3,9 +3,10 @@
 
 import { type Bytes, joinBytes, releaseMemory } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import type { CallContext, UpstreamOperation } from '../types.ts'
+import type { CallContext, StreamedResponse, UpstreamOperation } from '../types.ts'
 import { abortError, raceAbort } from './abort.ts'
 import { type Attempt, Attempts, type AttemptsOptions } from './attempts.ts'
+import { ByteStream } from './byte-stream.ts'
 import { CallFailure, contentFailure } from './call-failure.ts'
 import type { ProviderOrigin } from './connections.ts'
 import type { Signature, UnsignedRequest } from './credential.ts'
@@ -214,11 +215,55 @@ export class ProviderClient {
     try {
       return await read(response)
     } catch (thrown) {
-      const failure = GatewayError.is(thrown) ? contentFailure(thrown) : thrown
-      if (!(failure instanceof CallFailure)) throw thrown
-      reportCallFailure(this.#options.log, failure, context, call.operation)
-      throw failure.error
+      throw this.#reportUnreadable(thrown, call, context)
     }
+  }
+
+  /**
+   * Like `fetchAndRead`, for a response that `read` takes while it arrives. There is no other attempt
+   * once it has begun. What `read` leaves unread ends the exchange.
+   */
+  async streamAndRead<Result>(
+    call: ProviderCall,
+    context: CallContext,
+    read: (response: StreamedResponse) => Promise<Result>
+  ): Promise<Result> {
+    const { stream, response } = await this.#openStream(call, context)
+    try {
+      return await read(response)
+    } catch (thrown) {
+      if (context.signal.aborted) throw abortError(context.signal)
+      throw this.#reportUnreadable(stream.callFailure ?? thrown, call, context)
+    } finally {
+      await stream.return()
+    }
+  }
+
+  async #openStream(
+    call: ProviderCall,
+    context: CallContext
+  ): Promise<{ stream: ByteStream; response: StreamedResponse }> {
+    const attempts = this.attempts(context, call.operation)
+    for (;;) {
+      try {
+        const attempt = attempts.tryBegin() ?? (await attempts.begin())
+        const stream = new ByteStream()
+        const exchange = { call, headers: call.headers, receiver: stream, timeouts: this.timeouts.stream }
+        const response = await stream.open(this.send(exchange, attempt, context), this.#options.readError)
+        this.accept(call)
+        return { stream, response }
+      } catch (thrown) {
+        await attempts.recover(thrown, { canRetry: true })
+      }
+    }
+  }
+
+  /** Writes the line of a response that cannot be used, and returns its error. */
+  #reportUnreadable(thrown: unknown, { operation }: ProviderCall, context: CallContext): unknown {
+    const failure = GatewayError.is(thrown) ? contentFailure(thrown) : thrown
+    if (!(failure instanceof CallFailure)) return thrown
+    reportCallFailure(this.#options.log, failure, context, operation)
+    return failure.error
   }
 
   /** Like `fetchAndRead`, for a response of JSON. */

@@ -49,6 +49,7 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
       if (call.operation === 'embeddings') logPayload(options, 'upstream_embeddings_request', call.body, context)
       return client.fetchAndRead(call, context, read).catch(rethrow)
     },
+    stream: (call, context, read) => client.streamAndRead(call, context, read).catch(rethrow),
     async close() {
       endLifetime()
       await connections?.close()
