@@ -9,7 +9,7 @@ import {
   type NormalizedEvent
 } from '../../normalized/index.ts'
 import type { ResponseReader } from '../face.ts'
-import { EventStream, type StreamedWire } from '../shared/event-stream.ts'
+import { EventReader } from '../shared/event-reader.ts'
 import { SSE_FRAME_CHARACTERS_MAX } from '../shared/sse.ts'
 import { takeWholeEvents } from '../shared/take-events.ts'
 import { mapErrorEvent } from './errors.ts'
@@ -39,17 +39,16 @@ const END_MARKER = '[DONE]'
 const ERROR_EVENT = 'response.error'
 
 /** One per response: it keeps the state of the stream. */
-export class NativeReader implements ResponseReader, StreamedWire {
-  readonly frameCharactersMax = SSE_FRAME_CHARACTERS_MAX
+export class NativeReader extends EventReader implements ResponseReader {
   readonly #state: NativeResponseState
   readonly #payloads: PayloadReader
-  /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
-  #openedStream: EventStream | undefined
   /** The upstream has sent its end marker or its last event. */
   #isTerminatorSeen = false
 
   constructor(dependencies: NativeReaderOptions, contract: 'v1' | 'v2', payloads: PayloadReader) {
-    this.#state = new NativeResponseState({ dependencies, contract })
+    const state = new NativeResponseState({ dependencies, contract })
+    super(state, SSE_FRAME_CHARACTERS_MAX)
+    this.#state = state
     this.#payloads = payloads
   }
 
@@ -67,28 +66,15 @@ export class NativeReader implements ResponseReader, StreamedWire {
     return takeWholeEvents(state)
   }
 
-  push(bytes: Uint8Array): NormalizedEvent[] {
-    return this.#stream.push(bytes)
-  }
-
-  end(): NormalizedEvent[] {
-    return this.#stream.end()
-  }
-
-  get #stream(): EventStream {
-    this.#openedStream ??= new EventStream(this.#state, this)
-    return this.#openedStream
-  }
-
-  readPlainText(payload: Payload): string | undefined {
+  protected override readPlainText(payload: Payload): string | undefined {
     return this.#payloads.readPlainText(payload)
   }
 
-  takePlainText(text: string): void {
+  protected override takePlainText(text: string): void {
     this.#payloads.takePlainText(text, this.#state)
   }
 
-  readEvent(data: string, name: string): Payload | undefined {
+  protected override readEvent(data: string, name: string): Payload | undefined {
     const state = this.#state
     const payloads = this.#payloads
     if (data === END_MARKER) {
@@ -111,7 +97,7 @@ export class NativeReader implements ResponseReader, StreamedWire {
     return undefined
   }
 
-  endStream(): void {
+  protected override endStream(): void {
     if (!this.#state.isOver) this.#end()
   }
 

@@ -3,7 +3,7 @@
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, RelayBodyOptions, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
-import { EventStream, EXTERNAL_FRAME_CHARACTERS_MAX, type StreamedWire } from '../../shared/event-stream.ts'
+import { EventReader, EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
@@ -26,17 +26,14 @@ export function createReader(
   return new ChatReader(new ResponseState({ ...dependencies, reading }))
 }
 
-class ChatReader implements ResponseReader, StreamedWire {
-  readonly frameCharactersMax = EXTERNAL_FRAME_CHARACTERS_MAX
-  readonly readPlainText = readPlainText
+class ChatReader extends EventReader implements ResponseReader {
   readonly #state: ResponseState
-  /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
-  #openedStream: EventStream | undefined
   #isDone = false
   /** The chunk with the usage of the whole response has come, after the finish reason. */
   #isUsageSeen = false
 
   constructor(state: ResponseState) {
+    super(state, EXTERNAL_FRAME_CHARACTERS_MAX)
     this.#state = state
   }
 
@@ -60,20 +57,7 @@ class ChatReader implements ResponseReader, StreamedWire {
     return takeWholeEvents(state)
   }
 
-  push(bytes: Uint8Array): NormalizedEvent[] {
-    return this.#stream.push(bytes)
-  }
-
-  end(): NormalizedEvent[] {
-    return this.#stream.end()
-  }
-
-  get #stream(): EventStream {
-    this.#openedStream ??= new EventStream(this.#state, this)
-    return this.#openedStream
-  }
-
-  readEvent(data: string, name: string): Payload | undefined {
+  protected override readEvent(data: string, name: string): Payload | undefined {
     if (data.length <= END_MARKER_CHARACTERS_MAX && data.trim() === END_MARKER) {
       if (this.#isDone) throw protocolError('duplicate_stream_done')
       this.#isDone = true
@@ -86,18 +70,22 @@ class ChatReader implements ResponseReader, StreamedWire {
     return payload
   }
 
-  takePlainText(text: string): void {
+  protected override readPlainText(payload: Payload): string | undefined {
+    return readPlainText(payload)
+  }
+
+  protected override takePlainText(text: string): void {
     if (text === '') return
     this.#assertOpen()
     this.#state.text(text)
   }
 
-  endRead(): void {
+  protected override endRead(): void {
     // Only now: the read may hold data after the marker, which makes the stream unusable.
     if (this.#isDone) this.#finish()
   }
 
-  endStream(): void {
+  protected override endStream(): void {
     if (!this.#isDone && this.#state.hasFinishWord) this.#state.report('end_marker_missing', {})
     this.#finish()
   }

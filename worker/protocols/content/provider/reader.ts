@@ -13,7 +13,7 @@ import {
   type NormalizedEvent
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
-import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-stream.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
 import { type Payload, parseEventData, parseJson, protocolError } from '../../shared/external-payload.ts'
 import { createSseParser, type SseParser } from '../../shared/sse.ts'
 import { takeEvents, takeWholeEvents } from '../../shared/take-events.ts'

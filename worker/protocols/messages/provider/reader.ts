@@ -3,7 +3,7 @@
 
 import { isJsonObject, type JsonObject, keepExactIntegers, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
-import { EventStream, EXTERNAL_FRAME_CHARACTERS_MAX, type StreamedWire } from '../../shared/event-stream.ts'
+import { EventReader, EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
@@ -22,17 +22,14 @@ export function createReader(
   return new MessagesReader(new ResponseState({ ...dependencies, reading }))
 }
 
-class MessagesReader implements ResponseReader, StreamedWire {
-  readonly frameCharactersMax = EXTERNAL_FRAME_CHARACTERS_MAX
-  readonly readPlainText = readPlainText
+class MessagesReader extends EventReader implements ResponseReader {
   readonly #state: ResponseState
-  /** Created for streams only: the parser's decoder alone costs as much as reading a small whole response. */
-  #openedStream: EventStream | undefined
   /** The index of the block whose frames are learned. */
   #repeatedIndex = 0
   #isDone = false
 
   constructor(state: ResponseState) {
+    super(state, EXTERNAL_FRAME_CHARACTERS_MAX)
     this.#state = state
   }
 
@@ -46,29 +43,20 @@ class MessagesReader implements ResponseReader, StreamedWire {
     return takeWholeEvents(state)
   }
 
-  push(bytes: Uint8Array): NormalizedEvent[] {
-    return this.#stream.push(bytes)
+  protected override readPlainText(payload: Payload): string | undefined {
+    return readPlainText(payload)
   }
 
-  end(): NormalizedEvent[] {
-    return this.#stream.end()
-  }
-
-  get #stream(): EventStream {
-    this.#openedStream ??= new EventStream(this.#state, this)
-    return this.#openedStream
-  }
-
-  takePlainText(text: string): void {
+  protected override takePlainText(text: string): void {
     this.#assertOpen()
     this.#state.addDelta(this.#repeatedIndex, { type: 'text_delta', text })
   }
 
-  onLearned(payload: Payload): void {
+  protected override onLearned(payload: Payload): void {
     this.#repeatedIndex = readIndex(payload)
   }
 
-  readEvent(data: string, name: string): Payload | undefined {
+  protected override readEvent(data: string, name: string): Payload | undefined {
     if (data.length <= FOREIGN_END_MARKER.length && data === FOREIGN_END_MARKER) return undefined
     const payload = parseEventObject(data)
     // Some servers leave the names of the events out, and some the type in their data.
@@ -78,12 +66,12 @@ class MessagesReader implements ResponseReader, StreamedWire {
     return type === 'content_block_delta' ? payload : undefined
   }
 
-  endRead(): void {
+  protected override endRead(): void {
     // Only now: the read may hold data after the last event, which makes the stream unusable.
     if (this.#isDone) this.#finish()
   }
 
-  endStream(): void {
+  protected override endStream(): void {
     if (!this.#isDone && this.#state.hasStopReason) this.#state.report('end_marker_missing', {})
     this.#finish()
   }
