@@ -168,8 +168,8 @@ export const alertRules: AlertRule[] = [
     severity: 'warning',
     summary: 'The slowest 5 % of the requests for models take longer than 30 seconds.',
     runbook:
-      'Compare with gateway_upstream_duration_seconds: usually the provider is slow, or answers became longer (tokens per request). ' +
-      'If only the gateway is slow, GatewayOverheadHigh or GatewayEventLoopLag fires as well. Long answers may be normal: change the limit.',
+      'Compare with gateway_upstream_duration_seconds: usually the provider is slow, or responses became longer (tokens per request). ' +
+      'If only the gateway is slow, GatewayOverheadHigh or GatewayEventLoopLag fires as well. Long responses may be normal: change the limit.',
     fires: {
       samples: histogram('gateway_request_duration_seconds', 'protocol="openai"', { above: '30', upTo: '60' }),
       labels: { job: JOB, instance: 'a' },
@@ -283,7 +283,7 @@ export const alertRules: AlertRule[] = [
     summary: 'More than a quarter of the streams end because their client disconnects.',
     runbook:
       'Clients time out, or something between them and the gateway cuts idle connections: compare with time to first token and the ' +
-      'idle timeouts of proxies and load balancers. People who stop an answer disconnect as well.',
+      'idle timeouts of proxies and load balancers. People who stop a response disconnect as well.',
     fires: {
       samples: {
         ...requests('status="200",lifecycle="streaming_completed"', '0+5x60'),

@@ -41,7 +41,7 @@ function processRows(add: SectionRows) {
       kind.integer({ min: 0 }),
       // The real default depends on the number of workers, so `settings.ts` computes it.
       { value: () => 0, text: 'max(1, cores / workers)' },
-      'Threads per worker for large bodies and answers, token counts and embeddings; 0 does all of it in the main thread.'
+      'Threads per worker for large bodies and responses, token counts and embeddings; 0 does all of it in the main thread.'
     ),
     GATEWAY_POOL_THRESHOLD_BYTES: add.withDefault(
       positive,

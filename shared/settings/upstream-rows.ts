@@ -15,7 +15,11 @@ export function upstreamRows(add: SectionRows) {
       secret: true
     }),
     UPSTREAM_SCOPE: add.withDefault(kind.name, 'GIGACHAT_API_PERS', 'Account scope that a token is requested for.'),
-    UPSTREAM_ACCESS_TOKEN: add.optional(kind.secret, 'Bearer token, used instead of credentials.', { secret: true }),
+    UPSTREAM_ACCESS_TOKEN: add.optional(
+      kind.secret,
+      'Bearer token that is used first; when it is refused, credentials fetch another.',
+      { secret: true }
+    ),
     UPSTREAM_USER: add.optional(kind.name, 'User name for password authorization.'),
     UPSTREAM_PASSWORD: add.optional(kind.secret, 'Password for password authorization.', { secret: true }),
     UPSTREAM_MODEL: add.optional(kind.shownName, 'Model for requests that name no model.'),
