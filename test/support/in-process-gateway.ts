@@ -29,9 +29,13 @@ export {
   startEmulator
 } from './serving-gateway.ts'
 
-/** Starts a gateway on a free port and waits until it listens. It stops with the test. One with several workers has processes of its own. */
+/**
+ * Starts a gateway on a free port and waits until it listens. It stops with the test. One with several workers has processes of its own,
+ * and so has a demo: its embedded upstream is a process that takes the Node options of its parent, and those of a test record coverage.
+ */
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<ServingGateway> {
-  if (Number(options.env?.GATEWAY_WORKERS ?? 1) > 1) return startProcesses(t, options)
+  const needsProcesses = Number(options.env?.GATEWAY_WORKERS ?? 1) > 1 || options.args?.includes('--demo') === true
+  if (needsProcesses) return startProcesses(t, options)
   const folder = createTemporaryFolder(t)
   const variables = {
     GATEWAY_HOST: '127.0.0.1',
