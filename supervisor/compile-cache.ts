@@ -22,8 +22,9 @@ export function enableCompileCache(environment: NodeJS.ProcessEnv): void {
 }
 
 /**
- * A folder for compiled code below `parent`; undefined where none can be had. The code in it is executed, so a folder that another user
- * owns or may write to is not used: in a shared folder for temporary files, anybody can be the first to create this name.
+ * A folder for compiled code below `parent`; undefined where none can be had. Node executes the code
+ * in it, so a folder that another user owns or may write to is not used: every user may create this
+ * name first in a shared folder for temporary files.
  */
 export function makePrivateFolder(parent: string): string | undefined {
   try {
