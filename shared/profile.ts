@@ -31,9 +31,21 @@ export const FEATURE_NAMES = [
   'request_error_classes',
   'cancellation',
   'context_token_limits',
-  'count_tokens'
+  'count_tokens',
+  'reasoning_effort',
+  'file_inputs',
+  'json_object_output',
+  'logprobs'
 ] as const
 export type FeatureName = (typeof FEATURE_NAMES)[number]
+
+/** The name of the output limit on a wire of chat completions that knows two. */
+export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const
+export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number]
+
+/** What happens to a member that the provider's wire cannot carry: it is left out with a notice, or the request is refused. */
+export const UNSUPPORTED_MODES = ['ignore', 'refuse'] as const
+export type UnsupportedMode = (typeof UNSUPPORTED_MODES)[number]
 
 /** The features that every request requires (bridge.md 7.4). */
 export const BASE_FEATURES: readonly FeatureName[] = [
@@ -60,6 +72,10 @@ export interface ModelAlias {
       readonly maxOutputTokens?: number
     }
   }
+  /** Only where the file writes it. */
+  readonly outputLimitField?: OutputLimitField
+  /** Only where the file writes it; wins over the profile's. */
+  readonly unsupported?: UnsupportedMode
   readonly supportStatus: SupportStatus
   readonly enabled: boolean
   readonly deprecated: boolean
@@ -79,6 +95,8 @@ export interface ProviderProfile {
   readonly modelInventory?: 'static' | 'dynamic'
   /** Only where the file writes it. */
   readonly tokenCounting?: 'local' | 'off'
+  /** Only where the file writes it. */
+  readonly unsupported?: UnsupportedMode
   readonly models: readonly ModelAlias[]
 }
 
@@ -119,6 +137,8 @@ export function writeAlias(alias: ModelAlias): JsonObject {
     upstream_model: alias.upstreamModel,
     capability_profile: alias.capabilityProfile,
     ...(capabilities !== undefined && { capabilities: writeCapabilities(capabilities) }),
+    ...(alias.outputLimitField !== undefined && { output_limit_field: alias.outputLimitField }),
+    ...(alias.unsupported !== undefined && { unsupported: alias.unsupported }),
     support_status: alias.supportStatus,
     enabled: alias.enabled,
     deprecated: alias.deprecated
@@ -148,6 +168,7 @@ function writeProfileContent(profile: ProviderProfile): JsonObject {
     allow_loopback: profile.allowLoopback,
     ...(profile.modelInventory !== undefined && { model_inventory: profile.modelInventory }),
     ...(profile.tokenCounting !== undefined && { token_counting: profile.tokenCounting }),
+    ...(profile.unsupported !== undefined && { unsupported: profile.unsupported }),
     models: profile.models.map(writeAlias)
   }
 }

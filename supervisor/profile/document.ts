@@ -3,7 +3,7 @@
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { isExternalKind } from '../../shared/profile-routes.ts'
 import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
-import { KINDS_WITH_TOKEN_COUNTING } from './policies.ts'
+import { KINDS_WITH_OUTPUT_LIMIT_FIELDS, KINDS_WITH_TOKEN_COUNTING } from './policies.ts'
 import { type FileContent, type IssuePath, type ProfileContent, readFileShape } from './schema.ts'
 
 type AliasContent = ProfileContent['models'][number]
@@ -74,6 +74,9 @@ function refuseBrokenRules({ profiles, schema_version }: FileContent): void {
       throw refuse('token_counting')
     }
     for (const [position, alias] of profile.models.entries()) {
+      if ('output_limit_field' in alias && !KINDS_WITH_OUTPUT_LIMIT_FIELDS.has(profile.provider_kind)) {
+        throw refuse('models', position, 'output_limit_field')
+      }
       const capabilities = readCapabilities(alias)
       if (capabilities === undefined && needsCapabilities && isExternal && alias.enabled) {
         throw refuse('models', position, 'capabilities')
@@ -101,6 +104,7 @@ function toProfile(content: ProfileContent): ProviderProfile {
     allowLoopback: content.allow_loopback,
     ...(modelInventory !== undefined && { modelInventory }),
     ...(tokenCounting !== undefined && { tokenCounting }),
+    ...('unsupported' in content && content.unsupported !== undefined && { unsupported: content.unsupported }),
     models: content.models.map(toAlias)
   }
 }
@@ -112,6 +116,9 @@ function toAlias(content: AliasContent): ModelAlias {
     upstreamModel: content.upstream_model,
     capabilityProfile: content.capability_profile,
     ...(capabilities !== undefined && { capabilities }),
+    ...('output_limit_field' in content &&
+      content.output_limit_field !== undefined && { outputLimitField: content.output_limit_field }),
+    ...('unsupported' in content && content.unsupported !== undefined && { unsupported: content.unsupported }),
     supportStatus: content.support_status,
     enabled: content.enabled,
     deprecated: content.deprecated

@@ -14,6 +14,8 @@ export const PUBLIC_POLICIES: Readonly<Record<ProviderKind, string>> = {
 
 /** The kinds that cannot count tokens: their profiles say whether the gateway estimates (`token_counting`). */
 export const KINDS_WITH_TOKEN_COUNTING: ReadonlySet<ProviderKind> = new Set(['chat_compatible'])
+/** The kinds whose wire has two names of the output limit (`output_limit_field`). */
+export const KINDS_WITH_OUTPUT_LIMIT_FIELDS: ReadonlySet<ProviderKind> = new Set(['chat_compatible'])
 
 type PolicyMembers = Pick<ProviderProfile, 'providerKind' | 'allowLoopback' | 'networkPolicyRef' | 'tlsPolicyRef'>
 

@@ -3,7 +3,13 @@
 import { z } from 'zod'
 import { canonicalDestination } from '../../shared/destination.ts'
 import { MACHINE_TEXT_MAX } from '../../shared/machine-document.ts'
-import { FEATURE_NAMES, PROFILE_SCHEMA_VERSIONS, type ProfileSchemaVersion } from '../../shared/profile.ts'
+import {
+  FEATURE_NAMES,
+  OUTPUT_LIMIT_FIELDS,
+  PROFILE_SCHEMA_VERSIONS,
+  type ProfileSchemaVersion,
+  UNSUPPORTED_MODES
+} from '../../shared/profile.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
 import { LOOPBACK_POLICY, PUBLIC_POLICIES, TLS_POLICY } from './policies.ts'
 
@@ -76,10 +82,21 @@ const aliasMembers = {
   deprecated: flag.default(false).describe('Reported only.')
 }
 
+const unsupported = z
+  .enum(UNSUPPORTED_MODES)
+  .describe(
+    'ignore (default): a member that the provider has no place for is left out, and the response says so. refuse: 400.'
+  )
+
 const alias = z.strictObject(aliasMembers)
 const aliasWithCapabilities = z.strictObject({
   ...aliasMembers,
-  capabilities: capabilities.nullish().describe('Required on enabled aliases of every kind but native.')
+  capabilities: capabilities.nullish().describe('Required on enabled aliases of every kind but native.'),
+  output_limit_field: z
+    .enum(OUTPUT_LIMIT_FIELDS)
+    .exactOptional()
+    .describe("Only chat_compatible: the name of the output limit. Default: the client's own, else max_tokens."),
+  unsupported: unsupported.exactOptional()
 })
 
 const profileMembers = {
@@ -136,6 +153,7 @@ export const fileV3 = fileSchema(
     credential_env: variableName.nullish().describe('Name of the variable that holds the credential. Absent: keyless.'),
     model_inventory: modelInventory,
     token_counting: tokenCounting.exactOptional(),
+    unsupported: unsupported.exactOptional(),
     models: z.array(aliasWithCapabilities).default([])
   })
 )

@@ -67,11 +67,12 @@ export function planChat(
   }
   const { upstreamModel } = plan
   const options = providerOptions[plan.profileId]
-  const outputTokensMax = plan.capabilities?.outputTokensMax
+  const { outputTokensMax, features, outputLimitField } = plan.capabilities ?? {}
+  const target = { upstreamModel, outputTokensMax, features, outputLimitField }
   const written =
     passing === undefined || body === undefined
-      ? face.writeChat(request, { upstreamModel, outputTokensMax }, options)
-      : passing.writeChat(body, { upstreamModel, isStream: request.isStream, wireHeaders }, options)
+      ? face.writeChat(request, target, options)
+      : passing.writeChat(body, { ...target, isStream: request.isStream, wireHeaders }, options)
   return { plan, face, written, isPassed }
 }
 

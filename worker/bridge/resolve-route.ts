@@ -2,6 +2,7 @@
 // changes afterwards (specification.md 1.1, rules 1 and 2).
 
 import { createSlotKey } from '../../shared/model-slots.ts'
+import type { OutputLimitField } from '../../shared/profile.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
@@ -46,6 +47,10 @@ export interface DeclaredCapabilities {
   features: readonly string[]
   /** The largest output limit that a request may ask for: that of the alias, else its context window. */
   outputTokensMax: number
+  /** Absent where the alias does not say which name its model takes. */
+  outputLimitField?: OutputLimitField
+  /** A member that the provider's wire cannot carry is refused instead of left out. */
+  refusesUnsupported?: true
 }
 
 /** Every route of the gateway: plain data, the same in all workers and their threads. */

@@ -57,12 +57,18 @@ function findRefusal(
 
 /** What an external alias may be asked for. The native upstream needs no declaration: its face says what it accepts. */
 function readCapabilities(
-  { providerKind }: ProviderProfile,
-  { capabilities }: ModelAlias
+  profile: ProviderProfile,
+  { capabilities, outputLimitField, unsupported = profile.unsupported }: ModelAlias
 ): DeclaredCapabilities | undefined {
-  if (!isExternalKind(providerKind) || capabilities === undefined) return undefined
+  if (!isExternalKind(profile.providerKind) || capabilities === undefined) return undefined
   const { features, limits } = capabilities
-  return { features, outputTokensMax: limits.maxOutputTokens ?? limits.contextWindow }
+  const declared: DeclaredCapabilities = {
+    features,
+    outputTokensMax: limits.maxOutputTokens ?? limits.contextWindow
+  }
+  if (outputLimitField !== undefined) declared.outputLimitField = outputLimitField
+  if (unsupported === 'refuse') declared.refusesUnsupported = true
+  return declared
 }
 
 function createDynamicRoute(

@@ -2,6 +2,7 @@
 // objects out; no I/O, no clock, and no randomness that is not passed in. Only the normalized form passes between them.
 
 import type { CatalogModels } from '../../shared/catalog.ts'
+import type { OutputLimitField } from '../../shared/profile.ts'
 import type {
   ClientProtocol,
   EmbeddingPurpose,
@@ -219,6 +220,8 @@ export interface WrittenChat<Reading> extends WrittenPost {
   attachments: PendingAttachment[]
   /** Data for the reader of the response: plain, because it may cross a thread boundary. */
   reading: Reading
+  /** The client's fields that the body leaves out or replaces by a description; absent where it carries all of them. */
+  leftOut?: readonly string[]
 }
 
 /** The provider's model for a chat. */
@@ -227,6 +230,10 @@ export interface ChatTarget {
   upstreamModel: string | undefined
   /** The most output tokens that the profile declares for the model, for a wire that demands a limit. */
   outputTokensMax?: number | undefined
+  /** The features that the alias declares; absent on a route that declares none, which has them all. */
+  features?: readonly string[] | undefined
+  /** The name of the output limit that the alias declares, on a wire that knows two. */
+  outputLimitField?: OutputLimitField | undefined
 }
 
 export interface ReaderDependencies {
