@@ -60,9 +60,15 @@ function checkChoices(chunks: readonly CompletionsChunk[], isComplete: boolean):
 function checkUsage(chunks: readonly CompletionsChunk[]): void {
   const withUsage = chunks.filter(({ usage }) => usage !== null && usage !== undefined)
   const hasNull = chunks.some(({ usage }) => usage === null)
-  const isSeparate = chunks.at(-1)?.choices.length === 0
   check(!hasNull || chunks.every(chunk => 'usage' in chunk), 'the usage is null on all chunks without one, or on none')
-  check(!hasNull || withUsage.length === 0 || isSeparate, 'it is null only beside a chunk of its own')
+  check(
+    withUsage.every(({ choices }) => choices.length === 0),
+    'a chunk with usage has no choices'
+  )
+  check(
+    withUsage.length === 0 || hasNull,
+    'the usage is there only where the client asked, so that the others have null'
+  )
   check(withUsage.length <= 1, 'the usage occurs at most once')
   check(withUsage.length === 0 || withUsage[0] === chunks.at(-1), 'the usage is on the last chunk')
   for (const [position, chunk] of chunks.entries()) {

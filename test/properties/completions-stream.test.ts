@@ -84,7 +84,10 @@ t.test('the official SDK accumulates any stream to the non-streaming response (A
       const { choices, ...rest } = completion
       // The null of the chunks stays in the SDK's message when no chunk with the usage follows; a whole response has no null.
       if ((rest.usage as unknown) === null) delete rest.usage
-      const { choices: wholeChoices, ...wholeRest } = whole
+      const { choices: wholeChoices, usage: wholeUsage, ...wholeMembers } = whole
+      // Only a client that asks gets the usage of a stream (decisions.md 107).
+      const isShown = given.wantsUsage && wholeUsage !== undefined
+      const wholeRest = { ...wholeMembers, ...(isShown ? { usage: wholeUsage } : {}) }
       assert.deepEqual(rest, wholeRest)
       assert.equal(choices[0]?.finish_reason, wholeChoices[0].finish_reason)
       const message = wholeChoices[0].message

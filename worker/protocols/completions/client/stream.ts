@@ -41,8 +41,8 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   let beforeDelta = `${head}${DELTA_START}`
   let beforeContent = `${beforeDelta}${CONTENT}`
   /**
-   * The usage is null only where a separate chunk has it; a client that did not ask for that chunk
-   * sees no null (decisions.md 54).
+   * A client that asked gets the usage in a chunk of its own, and null in the others; other clients get none: a widely used SDK takes a
+   * chunk with usage for the last one and ignores its choices (decisions.md 107).
    */
   const noUsage = wantsStreamUsage ? ',"usage":null' : ''
   const afterDelta = `},"logprobs":null,"finish_reason":null}]${noUsage}`
@@ -107,7 +107,6 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   function writeFinish(event: FinishEvent): StreamFrames {
     isEnded = true
     const reason = mapFinishReason(event.reason, { callCount: calls.count, usesLegacyFunctions })
-    const usageMember = usage === null ? '' : `,"usage":${JSON.stringify(writeUsage(usage))}`
     // A response without content still needs one chunk with the role and an empty content.
     const opening = hasChunk ? '' : chunk(`${CONTENT}""`)
     const rest = chunkOfExtensions(extensions?.writeRest() ?? '')
@@ -117,9 +116,10 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
     const named = lines === '' ? '' : chunkOf({ content: lines })
     const sources = annotations.length === 0 ? '' : chunkOf({ annotations })
     const finish =
-      `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${wantsStreamUsage ? noUsage : usageMember}` +
+      `${beforeDelta}},"logprobs":null,"finish_reason":"${reason}"}]${noUsage}` +
       `${metadataMember({ ...metadata, ...event.metadata })}}\n\n`
-    const usageChunk = wantsStreamUsage && usageMember !== '' ? `${head}]${usageMember}}\n\n` : ''
+    const hasUsage = wantsStreamUsage && usage !== null
+    const usageChunk = hasUsage ? `${head}],"usage":${JSON.stringify(writeUsage(usage))}}\n\n` : ''
     return concatFrames([opening, states, rest, named, sources, finish, usageChunk, DONE])
   }
 
