@@ -34,6 +34,8 @@ export interface StartEvent {
   identity?: ResponseIdentity
   /** The provider's stored conversation, where it is known from the start. */
   conversationId?: string
+  /** What the provider counted before the first content; the counts of the whole response come in a `usage` event. */
+  usage?: NormalizedUsage
   /** Facts about the exchange that a client may see, as text. */
   metadata: Record<string, string>
 }

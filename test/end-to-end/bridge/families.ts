@@ -255,7 +255,8 @@ function readMessage({ content, stop_reason: finish, model, usage }: Loose): Out
     finish,
     model,
     usage: {
-      input: usage.input_tokens,
+      // The three counts of the input add up (decisions.md 84).
+      input: usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0),
       output: usage.output_tokens,
       cached: usage.cache_read_input_tokens ?? 0
     }

@@ -45,7 +45,7 @@ t.test(
       stop_sequence: null,
       stop_details: null,
       usage: {
-        input_tokens: 19,
+        input_tokens: 14,
         output_tokens: 8,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 5,
@@ -65,7 +65,7 @@ t.test('messages 2: a v2 message is sent to the v2 path with content as parts', 
     model,
     content: [{ type: 'text', text: 'Hello' }],
     stop_reason: 'end_turn',
-    usage: { input_tokens: 19, output_tokens: 8, cache_read_input_tokens: 5 }
+    usage: { input_tokens: 14, output_tokens: 8, cache_read_input_tokens: 5 }
   })
   const upstream = lastUpstreamChat(emulator)
   t.equal(upstream.path, '/api/v2/chat/completions')

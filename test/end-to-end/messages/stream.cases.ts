@@ -80,7 +80,7 @@ t.test('messages 53: a plain text stream has the family’s complete sequence of
       {
         type: 'message_delta',
         delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null },
-        usage: { input_tokens: 19, output_tokens: 8, cache_read_input_tokens: 5, cache_creation_input_tokens: 0 }
+        usage: { input_tokens: 14, output_tokens: 8, cache_read_input_tokens: 5, cache_creation_input_tokens: 0 }
       },
       { type: 'message_stop' }
     ])
@@ -214,9 +214,9 @@ t.test('messages 61: a filtered response is a refusal', async t => {
   }
 })
 
-t.test('messages 63: cached input tokens are reported (D3)', async t => {
+t.test('messages 63: cached input tokens are reported beside the other input tokens (D3, decisions.md 84)', async t => {
   for (const version of versions) {
-    const usage = { input_tokens: 19, output_tokens: 8, cache_read_input_tokens: 5 }
+    const usage = { input_tokens: 14, output_tokens: 8, cache_read_input_tokens: 5 }
     t.match((await ask(gateway, version, '[[usage:19,8,5]]')).json.usage, usage)
     t.match(messageDelta((await stream(gateway, version, '[[usage:19,8,5]]')).events).usage, usage)
     const none = await ask(gateway, version, '[[nousage]]')

@@ -105,7 +105,6 @@ class ContentReader implements ResponseReader {
   #readPayload(payload: Payload): void {
     const state = this.#state
     state.begin(payload)
-    state.usage(payload.usageMetadata)
     state.feedback(payload.promptFeedback)
     const candidates = payload.candidates ?? []
     if (!Array.isArray(candidates)) throw protocolError('invalid_candidates')

@@ -59,26 +59,26 @@ export class ResponseState {
     return this.assembler.take()
   }
 
-  /** Begins the response with its first payload. Raises the provider's error when the payload is one. */
+  /** Takes the head of a payload; the first one begins the response. Raises the provider's error when the payload is one. */
   begin(payload: Payload): void {
     if (payload.error !== undefined) {
       const error = findError(payload)
       if (error !== undefined) throw error
     }
+    this.#usage = mergeUsage(this.#usage, payload.usageMetadata)
     if (this.assembler.hasStarted) return
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.#report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { modelVersion } = payload
     const identity = readIdentity(payload)
+    // The first payload of a stream counts the tokens of the prompt (decisions.md 82).
+    const usage = readUsage(this.#usage)
     this.assembler.start({
       providerModel: typeof modelVersion === 'string' && modelVersion !== '' ? removePrefix(modelVersion) : null,
       metadata: {},
-      ...(identity && { identity })
+      ...(identity && { identity }),
+      ...(usage && { usage })
     })
-  }
-
-  usage(usage: unknown): void {
-    this.#usage = mergeUsage(this.#usage, usage)
   }
 
   /** Reads the feedback to the prompt, whose reason stands for a response without candidates. */

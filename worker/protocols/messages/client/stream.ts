@@ -175,7 +175,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         hasRefusal = true
         return openText() + writeDelta(event.text)
       case 'start':
-        return writeFrame({ type: 'message_start', message: writeMessageStart(context) }) + PING_FRAME
+        return writeFrame({ type: 'message_start', message: writeMessageStart(context, event.usage) }) + PING_FRAME
       case 'tool-call-start':
         return openToolUse(event)
       case 'text-end':

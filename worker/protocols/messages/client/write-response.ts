@@ -76,8 +76,11 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
   }
 }
 
-/** Writes the message at the start of a stream: without content and without a stop reason. */
-export function writeMessageStart(context: ResponseContext): MessagesResponse {
+/**
+ * Writes the message at the start of a stream: without content and without a stop reason.
+ * @param usage what the provider has counted before the first content.
+ */
+export function writeMessageStart(context: ResponseContext, usage: NormalizedUsage | null = null): MessagesResponse {
   return {
     id: `msg_${context.requestId}`,
     type: 'message',
@@ -87,7 +90,7 @@ export function writeMessageStart(context: ResponseContext): MessagesResponse {
     stop_reason: null,
     stop_sequence: null,
     stop_details: null,
-    usage: writeUsage(null)
+    usage: writeUsage(usage)
   }
 }
 
@@ -125,14 +128,19 @@ export function writeStop(
   return { stop_reason: 'end_turn', ...stop }
 }
 
-/** Writes the counts at the end of a stream. A count that the provider did not report is 0, because the SDK's type has no null. */
+/**
+ * Writes the counts at the end of a stream. A count that the provider did not report is 0, because the SDK's type has no null. The input
+ * excludes what the two counts of the cache report: clients add the three (decisions.md 84).
+ */
 export function writeDeltaUsage(usage: NormalizedUsage | null): MessagesDeltaUsage {
   const thinkingTokens = usage?.reasoningTokens ?? null
+  const cacheRead = usage?.cacheReadTokens ?? 0
+  const cacheWrite = usage?.cacheWriteTokens ?? 0
   return {
-    input_tokens: usage?.inputTokens ?? 0,
+    input_tokens: Math.max(0, (usage?.inputTokens ?? 0) - cacheRead - cacheWrite),
     output_tokens: usage?.outputTokens ?? 0,
-    cache_creation_input_tokens: usage?.cacheWriteTokens ?? 0,
-    cache_read_input_tokens: usage?.cacheReadTokens ?? 0,
+    cache_creation_input_tokens: cacheWrite,
+    cache_read_input_tokens: cacheRead,
     ...(thinkingTokens === null ? {} : { output_tokens_details: { thinking_tokens: thinkingTokens } })
   }
 }

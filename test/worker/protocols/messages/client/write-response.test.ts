@@ -49,7 +49,7 @@ t.test('a response has every member that the SDK requires', async t => {
     stop_sequence: null,
     stop_details: null,
     usage: {
-      input_tokens: 19,
+      input_tokens: 14,
       output_tokens: 8,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 5,
@@ -265,5 +265,11 @@ t.test('counts that the provider did not report are zero (D3)', async t => {
     cache_creation_input_tokens: 3,
     cache_read_input_tokens: 4
   })
+  t.match(
+    writeDeltaUsage({ ...unknown, inputTokens: 30, cacheReadTokens: 20, cacheWriteTokens: 3 }),
+    { input_tokens: 7, cache_read_input_tokens: 20, cache_creation_input_tokens: 3 },
+    'the input excludes what the cache reports, because clients add the three (decisions.md 84)'
+  )
+  t.match(writeDeltaUsage({ ...unknown, inputTokens: 3, cacheReadTokens: 4 }), { input_tokens: 0 })
   t.match(writeDeltaUsage({ ...unknown, reasoningTokens: 0 }), { output_tokens_details: { thinking_tokens: 0 } })
 })
