@@ -16,6 +16,7 @@ import {
 } from '../normalized/index.ts'
 import { publicProtocolOf } from '../protocols/public-protocol.ts'
 import type { AdmissionEvidence } from './evidence.ts'
+import type { LeftOut } from './left-out.ts'
 import { type ContentSummary, type Requirement, requirements, scanContent } from './requirements.ts'
 import type { DeclaredCapabilities, ExecutionPlan } from './resolve-route.ts'
 
@@ -115,25 +116,19 @@ function assertImagesUsual({ unusualImage }: ContentSummary): void {
   if (unusualImage !== undefined) throw unsupportedSemantic(pathOfMedia(unusualImage), 'image_not_expressed')
 }
 
-/** One shared list: nearly all requests use no feature that their provider ignores. */
-const NOTHING_IGNORED: readonly RequestFeature[] = Object.freeze([])
-
 const unsentFeatures = new WeakMap<ProviderAcceptance, readonly RequestFeature[]>()
 
 /**
  * Admits a request to a provider. Raises `unsupported_semantic` with the client's field for a feature that the provider refuses.
- * @returns the features that the request uses and the provider ignores.
+ * @param leftOut gets the fields of the features that the provider ignores.
  */
-export function admitRequest(request: NormalizedRequest, acceptance: ProviderAcceptance): readonly RequestFeature[] {
-  let ignored: RequestFeature[] | undefined
+export function admitRequest(request: NormalizedRequest, acceptance: ProviderAcceptance, leftOut: LeftOut): void {
   for (const feature of listUnsent(acceptance)) {
     const path = findFeatureUse(request, feature)
     if (path === undefined) continue
     if (acceptance.features[feature] === 'refused') throw refuseFeature(feature, path, acceptance)
-    ignored ??= []
-    ignored.push(feature)
+    leftOut.add(path, `feature_ignored:${feature}`)
   }
-  return ignored ?? NOTHING_IGNORED
 }
 
 /** The features that a provider ignores or refuses; computed once per provider, because only these are looked up in a request. */

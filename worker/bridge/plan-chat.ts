@@ -5,6 +5,8 @@ import { GatewayError, type JsonObject, type NormalizedRequest } from '../normal
 import type { ApiMode, ChatClientFace, ProviderFace, WrittenChat } from '../protocols/face.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import { admitRequest, admitRoute, admitToAlias } from './admit.ts'
+import { LeftOut } from './left-out.ts'
+import { nameModel } from './name-model.ts'
 import { type ExecutionPlan, type RouteTable, resolveRoute } from './resolve-route.ts'
 import { settleConversation } from './settle-conversation.ts'
 
@@ -26,6 +28,8 @@ export interface ReadChat {
   plan?: ExecutionPlan
   /** `ReadContext.wireHeaders`. */
   wireHeaders?: readonly string[] | undefined
+  /** `ReadContext.refusesUnsupported`. */
+  refusesUnsupported?: boolean | undefined
 }
 
 /** A chat on its provider's wire. */
@@ -35,6 +39,8 @@ export interface PlannedChat {
   written: WrittenChat<unknown>
   /** The written body is the client's own, passed on by the codec of the face. */
   isPassed: boolean
+  /** The client's fields that the route leaves out, each once, in code-point order (decisions.md 70). */
+  leftOut: readonly string[]
 }
 
 /**
@@ -45,12 +51,27 @@ export interface PlannedChat {
  * wire then; only what the alias declares is still compared with what the request uses.
  */
 export function planChat(
-  { protocol, apiMode, request, body, plan: given, wireHeaders }: ReadChat,
+  read: ReadChat,
   { routes, providerOptions }: ChatConfiguration,
   faces: ProviderFaces
 ): PlannedChat {
+  const { request, apiMode, plan: given } = read
+  let plan = given
+  try {
+    plan ??= resolveRoute(request, apiMode, { routes, faces })
+    return writeChat(read, plan, { providerOptions, faces })
+  } catch (thrown) {
+    throw nameModel(thrown, plan?.publicModel ?? request.model)
+  }
+}
+
+function writeChat(
+  { protocol, request, body, wireHeaders, refusesUnsupported }: ReadChat,
+  plan: ExecutionPlan,
+  { providerOptions, faces }: Pick<ChatConfiguration, 'providerOptions'> & { faces: ProviderFaces }
+): PlannedChat {
   const client = clientFaces[protocol]
-  const plan = given ?? resolveRoute(request, apiMode, { routes, faces })
+  const leftOut = new LeftOut(refusesUnsupported === true || plan.capabilities?.refusesUnsupported === true)
   const cell = admitRoute(plan, protocol)
   const face = findProviderFace(faces, plan)
   const passing = body === undefined || face.passing?.protocol !== protocol ? undefined : face.passing
@@ -61,7 +82,7 @@ export function planChat(
     client.assertExpressed(body, request, face.accepts)
   try {
     if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell, isPassed })
-    if (!isPassed) admitRequest(request, face.accepts)
+    if (!isPassed) admitRequest(request, face.accepts, leftOut)
   } catch (thrown) {
     throw body === undefined ? thrown : spellParam(thrown, client, body)
   }
@@ -73,8 +94,11 @@ export function planChat(
     passing === undefined || body === undefined
       ? face.writeChat(request, target, options)
       : passing.writeChat(body, { ...target, isStream: request.isStream, wireHeaders }, options)
-  return { plan, face, written, isPassed }
+  for (const path of written.leftOut ?? NOTHING) leftOut.add(path, 'not_on_this_wire')
+  return { plan, face, written, isPassed, leftOut: leftOut.list() }
 }
+
+const NOTHING: readonly string[] = []
 
 /** Gives a refusal the client's own name of the field. */
 function spellParam(thrown: unknown, { spellField }: ChatClientFace, body: JsonObject): unknown {

@@ -11,6 +11,8 @@ export interface CallContextOptions {
   extraHeaders?: JsonObject | undefined
   /** Whether the client's protocol has a field for the bytes of generated files. */
   wantsFileBytes?: boolean
+  /** Tells the client which fields were left out after the request was planned. */
+  onLeftOut?: (paths: readonly string[]) => void
   /** Kind of the provider, of a call that belongs to no planned request. */
   providerKind?: string
 }
@@ -22,19 +24,16 @@ export interface CallContextOptions {
 export function createCallContext(
   { log }: { log: Logger },
   context: RequestContext,
-  { extraHeaders, wantsFileBytes = false, providerKind }: CallContextOptions,
+  { extraHeaders, wantsFileBytes = false, onLeftOut, providerKind }: CallContextOptions,
   { forwardsHeaders }: Pick<Executor, 'forwardsHeaders'>
 ): CallContext {
   const { requestId, signal } = context
   const headers = forwardsHeaders ? planHeaders(log, context, extraHeaders) : NO_HEADERS
   const readLogIds = () => context.logIds
-  if (!context.isObserved) return { requestId, signal, headers, wantsFileBytes, readLogIds }
+  const call = { requestId, signal, headers, wantsFileBytes, readLogIds, ...(onLeftOut && { onLeftOut }) }
+  if (!context.isObserved) return call
   return {
-    requestId,
-    signal,
-    headers,
-    wantsFileBytes,
-    readLogIds,
+    ...call,
     wantsEvents: context.wantsEvents,
     onUpstreamCallStarted: () => context.upstreamCallStarted(),
     onUpstreamCall: report => context.upstreamCall(providerKind === undefined ? report : { ...report, providerKind }),

@@ -14,6 +14,7 @@ import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
+import { IGNORED_HEADER, writeIgnoredHeader } from './ignored-header.ts'
 import { toLocalTarget } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { readRefusedModel } from './refused-model.ts'
@@ -227,6 +228,11 @@ export class RequestContext extends ObservedRequest {
     return this.traits?.isModelRequest === true
   }
 
+  /** Whether the client wants every field refused that its route would leave out (decisions.md 71). */
+  get refusesUnsupported(): boolean {
+    return this.incoming.headers['x-gateway-unsupported'] === 'refuse'
+  }
+
   /** Undefined unless the log has payloads. */
   get payloadLog(): PayloadLog | undefined {
     return this.#environment.payloadLog
@@ -274,6 +280,8 @@ export class RequestContext extends ObservedRequest {
     const elapsedMs = performance.now() - this.startedAtMs
     if (this.family === 'completions') headers.push('openai-processing-ms', String(Math.round(elapsedMs)))
     headers.push('server-timing', `total;dur=${elapsedMs.toFixed(1)}`)
+    const { ignoredFields } = this.facts
+    if (ignoredFields !== undefined) headers.push(IGNORED_HEADER, writeIgnoredHeader(ignoredFields))
     if (this.#environment.drain.isDraining) headers.push('connection', 'close')
     return headers
   }
@@ -284,13 +292,23 @@ export class RequestContext extends ObservedRequest {
    */
   failed(error: GatewayError): void {
     this.#failure = error
-    if (REFUSALS.has(error.code) && typeof error.cause === 'string') {
-      const fields = { event: 'request_refused', ...this.logIds, code: error.code, reason_id: error.cause }
-      this.#environment.log.debug(fields, 'The route of a request does not admit it')
-    }
+    if (REFUSALS.has(error.code)) this.#logRefusal(error)
     if (error.code !== 'internal_error') return
     const fields = { err: error.cause ?? error, ...this.logIds, event: 'unhandled_fault' }
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
+  }
+
+  /** One line for each refusal, so that an operator sees what clients miss (decisions.md 80). */
+  #logRefusal({ code, param, model, cause }: GatewayError): void {
+    const fields = {
+      event: 'request_refused',
+      ...this.logIds,
+      code,
+      field: param?.slice(0, LOGGED_CHARACTERS_MAX),
+      alias: model,
+      reason_id: typeof cause === 'string' ? cause : undefined
+    }
+    this.#environment.log.info(fields, 'The route of a request does not admit it')
   }
 
   /**
@@ -336,6 +354,9 @@ export class RequestContext extends ObservedRequest {
     this.closed(findConnection(this.incoming.socket)?.takeSentBytes() ?? 0, isComplete)
   }
 }
+
+/** Longest name of a field in a log line. */
+const LOGGED_CHARACTERS_MAX = 256
 
 /** The codes of routes and admission; their cause is a stable id of the reason. */
 const REFUSALS: ReadonlySet<string> = new Set(['unknown_model_alias', 'unsupported_semantic'])

@@ -313,6 +313,8 @@ export interface GatewayErrorOptions {
   allow?: string | undefined
   /** Every wrong place, for the system form (operations.md 1.1). */
   errors?: readonly ErrorPlace[] | undefined
+  /** The public model that refuses the request, for the log; the message names it already. */
+  model?: string | undefined
   /** The internal cause. For the log only: it never reaches a client. */
   cause?: unknown
 }
@@ -331,6 +333,7 @@ export class GatewayError extends Error {
   readonly reason: string | undefined
   readonly allow: string | undefined
   readonly errors: readonly ErrorPlace[] | undefined
+  readonly model: string | undefined
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const definition = errorDefinitions[code]
@@ -349,6 +352,7 @@ export class GatewayError extends Error {
     this.reason = options.reason
     this.allow = options.allow
     this.errors = options.errors
+    this.model = options.model
   }
 
   /** The same error with other details. */

@@ -171,6 +171,12 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.planned(this, facts)
   }
 
+  /** The route leaves these fields of the client out, besides those that were named before. */
+  leaveOut(names: readonly string[]): void {
+    const known = this.#facts.ignoredFields ?? []
+    this.#facts = { ...this.#facts, ignoredFields: [...new Set([...known, ...names])] }
+  }
+
   /** An exchange with the provider begins; `upstreamCall` follows. */
   upstreamCallStarted(): void {
     this.#runningUpstreamCalls += 1

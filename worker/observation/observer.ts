@@ -161,6 +161,8 @@ export interface PlannedFacts {
 
 /** Everything that was learned on the way, for observers that only look at the end. */
 export interface RequestFacts extends Partial<PlannedFacts> {
+  /** The client's fields that had no effect, under names that are safe in headers and logs (decisions.md 70). */
+  readonly ignoredFields?: readonly string[]
   readonly inputTokens?: number
   readonly outputTokens?: number
   /** As the provider counts it; not always the sum of the others. */

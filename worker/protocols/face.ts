@@ -29,6 +29,8 @@ export interface ReadContext {
   attachmentIds?: string | undefined
   /** The operator's default for `store`, in the protocol that has it. */
   storesByDefault?: boolean
+  /** The client wants every field refused that its route would leave out (decisions.md 71). */
+  refusesUnsupported?: true
   /**
    * Headers of the request that belong to the protocol's wire, names and values in turn. They go to a provider only with a body that is
    * passed on (`PassingCodec`).

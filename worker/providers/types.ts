@@ -56,6 +56,8 @@ export interface CallContext {
   onUpstreamFailure?: (errorType: string) => void
   /** Called for an anomaly in a usable response, with a stable id of the anomaly. Must not throw. */
   onAnomaly?: (anomaly: string, details: Readonly<Record<string, string | number>>) => void
+  /** Called with further fields of the client that were left out, before the response begins. Must not throw. */
+  onLeftOut?: (paths: readonly string[]) => void
 }
 
 /** A chat that was read, planned and written on its provider's wire. */

@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { execute } from '../execution/execute.ts'
+import { createNotices } from '../execution/notice.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { type ClientProtocol, GatewayError, toGatewayError } from '../normalized/index.ts'
 import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/face.ts'
@@ -29,6 +30,7 @@ export type OutsideBody = Omit<ReadContext, 'requestId'>
 /** The handler of a chat operation. An error that it raises is sent in the family's form. */
 export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperation) {
   const { protocol, face } = operation
+  const notices = createNotices(runtime.log, () => true)
 
   function createSink(call: TranslatedChat, reply: FastifyReply): ClientSink {
     const { context } = reply.request
@@ -50,7 +52,9 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const { context } = reply.request
     const { isStream, extraHeaders, carriesFileBytes, model: requestedModel } = call.request
     if (isStream) context.expectStream()
-    const options = { isStream, extraHeaders, requestedModel, wantsFileBytes: carriesFileBytes }
+    const onLeftOut = (paths: readonly string[]) => notices.note(context, call.plan.publicModel, paths)
+    if (call.leftOut !== undefined) onLeftOut(call.leftOut)
+    const options = { isStream, extraHeaders, requestedModel, wantsFileBytes: carriesFileBytes, onLeftOut }
     return execute(runtime, { context, plan: call.plan }, options, async (executor, callContext) => {
       const sink = createSink(call, reply)
       try {
@@ -67,7 +71,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   /** A function of its own: while the response is written, nothing refers to the client's body. */
   function translate(context: RequestContext, outside: OutsideBody): Promise<TranslatedChat> {
     const { requestId, apiMode, body, signal, descriptionOptions: description } = context
-    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside }, description }
+    const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
+    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside, ...refusal }, description }
     return runtime.translator.translateChat(job, signal)
   }
 

@@ -1,6 +1,7 @@
 // Translates a chat in one pure step each way: a client's body into a provider's body, and a large response of the provider into the
 // client's body.
 
+import { nameModel } from '../bridge/name-model.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import { readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { assertBounded, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
@@ -23,14 +24,16 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const { protocol, apiMode } = job
   const { body, texts } = readBodyWithTexts(job.bytes)
   const request = readChat(job, body, { settings, faces }, { ...job.context, bytes: job.bytes })
-  const { wireHeaders } = job.context
-  const { plan, face, written, isPassed } = planChat({ protocol, apiMode, request, body, wireHeaders }, settings, faces)
+  const { wireHeaders, refusesUnsupported } = job.context
+  const read = { protocol, apiMode, request, body, wireHeaders, refusesUnsupported }
+  const { plan, face, written, isPassed, leftOut } = planChat(read, settings, faces)
   const { attachments, headers, path, reading } = written
   const relay = face.relay?.protocol === protocol ? face.relay : undefined
   const codec = isPassed ? face.passing : relay
   const bytes = written.bytes ?? codec?.reuseBody(job.bytes, body, written.body) ?? writeBody(written.body, texts)
   const facts = describeDelivery(request, isPassed)
   const call: TranslatedChat = { request, ...facts, plan, path, headers, body: bytes, attachments, reading }
+  if (leftOut.length > 0) call.leftOut = leftOut
   if (isPassed) call.isPassed = true
   else if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
   return call
@@ -59,11 +62,20 @@ export function readChat(
   context: ReadContext = given
 ): NormalizedRequest {
   const request = readForRoute(
-    () => clientFaces[protocol].readRequest(body, context),
+    () => readNamed(() => clientFaces[protocol].readRequest(body, context), body, context),
     () => resolveRoute(readModelAlone(body, context), apiMode, { routes: settings.routes, faces })
   )
   assertBounded(request)
   return request
+}
+
+/** Names the model in a refusal that a reader raises. */
+function readNamed(read: () => NormalizedRequest, body: JsonObject, context: ReadContext): NormalizedRequest {
+  try {
+    return read()
+  } catch (thrown) {
+    throw nameModel(thrown, readModelAlone(body, context).model)
+  }
 }
 
 /**

@@ -56,7 +56,8 @@ export function createChatRelay(environment: Pick<TaskEnvironment, 'settings' | 
   }
   return {
     // A description is made of the whole request.
-    mayTranslate: ({ protocol, description }) => description === undefined && protocols.has(protocol),
+    mayTranslate: ({ protocol, description, context }) =>
+      description === undefined && context.refusesUnsupported !== true && protocols.has(protocol),
     translate({ protocol, apiMode, bytes, context: { requestId } }) {
       const relayed = protocols.get(protocol)
       const read = relayed?.outline.read(bytes)
@@ -89,12 +90,13 @@ function translateOutline(
 ): Frame | null {
   const { protocol, apiMode, bytes, body } = job
   const request = readChat(job, body, { settings, faces })
-  const { plan, face, written } = planChat({ protocol, apiMode, request, body }, settings, faces)
+  const { plan, face, written, leftOut } = planChat({ protocol, apiMode, request, body }, settings, faces)
   const reused = face.relay?.reuseBody(bytes, body, written.body)
   if (face.relay === undefined || reused === undefined) return null
   const { attachments, headers, path, reading } = written
   const facts = describeDelivery(request, false)
   const call: Frame['call'] = { request, ...facts, plan: Object.freeze(plan), path, headers, attachments, reading }
+  if (leftOut.length > 0) call.leftOut = leftOut
   if (face.relay.acceptsResponse(request, reading)) call.acceptsProviderBytes = true
   // No text of the body can look like the list, because its quotes would be written as escapes.
   const start = asBuffer(reused).indexOf(outline.messages)

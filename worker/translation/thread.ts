@@ -92,7 +92,7 @@ function writeTransferredError(thrown: unknown): TransferredError {
   const error = toGatewayError(thrown)
   // An internal error is rethrown unchanged, because its stack is needed.
   if (error.code === 'internal_error') throw thrown
-  const { code, message, status, upstreamStatus, kind, param, reason, retryAfter, errors, cause } = error
+  const { code, message, status, upstreamStatus, kind, param, reason, retryAfter, errors, model, cause } = error
   // A cause is for the log only, and not every object can be transferred.
   return {
     code,
@@ -104,6 +104,7 @@ function writeTransferredError(thrown: unknown): TransferredError {
     reason,
     retryAfter,
     errors,
+    model,
     cause: cause === undefined ? undefined : String(cause)
   }
 }

@@ -37,6 +37,8 @@ interface Described {
 export interface TranslatedChat extends ChatCall, Described {
   /** Without its messages once it came back from a thread: no later step needs them. */
   request: NormalizedRequest
+  /** The client's fields that the route leaves out; absent where it sends all of them (decisions.md 70). */
+  leftOut?: readonly string[]
 }
 
 /** A whole response to write in the client's form. */

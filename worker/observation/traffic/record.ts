@@ -36,6 +36,9 @@ export interface RecordWriter {
  */
 const INDEXED_CHARACTERS_MAX = 512
 
+/** The most fields without effect that a record names. */
+const IGNORED_FIELDS_MAX = 100
+
 /** Creates the writer. `redactText` is applied to everything that a client has written, also without content capture. */
 export function createRecordWriter(redactText: (text: string) => string): RecordWriter {
   /** A client's text as records have it. */
@@ -136,6 +139,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       // How much of a stream its client got (field-lessons.md D9).
       bytes_sent: closed.lifecycle === 'streaming_aborted' ? closed.bytesSent : undefined,
       // A count that is not the provider's (field-lessons.md D6).
+      ignored_fields: closed.facts.ignoredFields?.slice(0, IGNORED_FIELDS_MAX),
       token_count: closed.facts.isTokenEstimate === true ? 'estimate' : undefined,
       ...seen.metadata
     }
