@@ -6,6 +6,7 @@ import {
   type ClientProtocol,
   type ContentPart,
   type Conversation,
+  type FunctionTool,
   type JsonObject,
   type MediaSource,
   NORMALIZED_VERSION,
@@ -130,7 +131,11 @@ const tool: fc.Arbitrary<NormalizedTool> = fc.oneof(
       fewShotExamples: json,
       returnParameters: json,
       isDeferred: yes,
-      path: text
+      path: text,
+      memberPaths: some<NonNullable<FunctionTool['memberPaths']>>(
+        { strict: text, fewShotExamples: text, returnParameters: text },
+        []
+      )
     },
     ['type', 'name', 'parameters']
   ),

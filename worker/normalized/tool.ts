@@ -25,7 +25,12 @@ export interface FunctionTool {
   isDeferred?: true
   /** Path of the declaration in the client's body, for errors that are found after reading. */
   path?: string
+  /** Paths in the client's body of the members that some wires have no place for, where the client asks for something with them. */
+  memberPaths?: Partial<Record<OptionalToolMember, string>>
 }
+
+/** A member of a function that not every wire has. */
+export type OptionalToolMember = 'strict' | 'fewShotExamples' | 'returnParameters'
 
 export interface HostedTool {
   type: 'hosted'

@@ -118,7 +118,6 @@ t.test('content 27, 30, 33: invalid declarations and tool choices are refused', 
     [declare({ name: 'A', parameters: 'x' }), 'tools[0].functionDeclarations[0].parameters'],
     [choose({ mode: 'ANY' }, {}), 'toolConfig.functionCallingConfig.mode'],
     [choose({ mode: 'ANY', allowedFunctionNames: ['C'] }), 'toolConfig.functionCallingConfig.allowedFunctionNames[0]'],
-    [choose({ allowedFunctionNames: [] }), 'toolConfig.functionCallingConfig.allowedFunctionNames'],
     [choose({ mode: 'SOMETIMES' }), 'toolConfig.functionCallingConfig.mode']
   ]
   for (const version of versions) {

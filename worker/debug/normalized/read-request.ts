@@ -11,6 +11,7 @@ import {
   NORMALIZED_VERSION,
   type NormalizedMessage,
   type NormalizedRequest,
+  type NormalizedTool,
   type OutputFormat,
   type ProviderState
 } from '../../normalized/index.ts'
@@ -89,7 +90,7 @@ function toRequest(
     ...traits,
     isStream: stream,
     messages: messages.map((message, index) => readMessage(message, `messages[${index}]`)),
-    tools: tools.map(tool => toCamelCase(tool)),
+    tools: tools.map(readTool),
     sampling: { ...(sampling && toCamelCase(sampling)), ...(limits && toCamelCase(limits)) },
     ...toCamelCase(plain)
   }
@@ -135,6 +136,12 @@ function readState(state: StateDocument | undefined): { state?: ProviderState } 
     members === undefined ? [] : [[kind, toCamelCase(members)]]
   )
   return { state: Object.fromEntries(kinds) }
+}
+
+function readTool(tool: RequestDocument['tools'][number]): NormalizedTool {
+  if (tool.type !== 'function') return toCamelCase(tool)
+  const { member_paths: paths, ...rest } = tool
+  return { ...toCamelCase(rest), ...(paths && { memberPaths: toCamelCase(paths) }) }
 }
 
 function readOutput(output: NonNullable<RequestDocument['output']>): OutputFormat {

@@ -106,7 +106,14 @@ const tool = z.discriminatedUnion('type', [
     few_shot_examples: anything.optional(),
     return_parameters: anything.optional(),
     is_deferred: mark.optional(),
-    path: text.optional()
+    path: text.optional(),
+    member_paths: z
+      .strictObject({
+        strict: text.optional(),
+        few_shot_examples: text.optional(),
+        return_parameters: text.optional()
+      })
+      .optional()
   }),
   z.strictObject({
     type: z.literal('hosted'),

@@ -102,7 +102,8 @@ function writeMedia({ source, state, ...part }: ImagePart | FilePart): JsonObjec
 }
 
 function writeTool(tool: NormalizedTool): JsonObject {
-  return clean(toSnakeCase(tool))
+  const paths = tool.type === 'function' ? tool.memberPaths : undefined
+  return clean({ ...toSnakeCase(tool), member_paths: paths && toSnakeCase(paths) })
 }
 
 /** Provider state by kind. */

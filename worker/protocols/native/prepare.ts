@@ -2,6 +2,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../normalized/index.ts'
 import type { PendingAttachment, WrittenChat } from '../face.ts'
+import { listMemberPaths } from '../shared/member-paths.ts'
 import { selectAdditionalFields } from './additional-fields.ts'
 import { planAttachments } from './attachments.ts'
 import type { NativeOptions } from './options.ts'
@@ -25,6 +26,8 @@ export interface PreparedRequest {
   attachments: PendingAttachment[]
   droppedAttachments: number
   droppedToolCalls: number
+  /** The client's fields that this upstream has no place for. */
+  leftOut: string[]
 }
 
 /** Raises `GatewayError` with the client's field for a part that the native upstream cannot accept. */
@@ -57,7 +60,8 @@ export function prepareRequest(
     fields,
     attachments: plan.pending,
     droppedAttachments: conversation.droppedAttachments + plan.dropped,
-    droppedToolCalls: conversation.droppedToolCalls
+    droppedToolCalls: conversation.droppedToolCalls,
+    leftOut: listMemberPaths(request, ['strict'])
   }
 }
 
@@ -86,7 +90,7 @@ export function finishChat(
   prepared: PreparedRequest,
   facts: { base: string; responseFormat: JsonValue | undefined; buffersToolCalls: boolean }
 ): WrittenChat<NativeReading> {
-  const { droppedAttachments, droppedToolCalls } = prepared
+  const { droppedAttachments, droppedToolCalls, leftOut } = prepared
   return {
     method: 'POST',
     path: `${facts.base}/chat/completions`,
@@ -103,6 +107,7 @@ export function finishChat(
       isStructuredOutput: isJsonObject(facts.responseFormat) && facts.responseFormat.type !== 'text',
       droppedAttachments,
       droppedToolCalls
-    }
+    },
+    ...(leftOut.length > 0 && { leftOut })
   }
 }

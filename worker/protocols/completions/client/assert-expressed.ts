@@ -24,17 +24,21 @@ export function assertExpressed(body: JsonObject, request: NormalizedRequest): v
   if (Array.isArray(body.messages)) body.messages.forEach(assertMessageExpressed)
 }
 
-/** The roles of the protocol; `function` belongs to the old form of calls, which names no call by an id. */
-const ROLES: ReadonlySet<JsonValue | undefined> = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
+const ROLES: ReadonlySet<JsonValue | undefined> = new Set([
+  'system',
+  'developer',
+  'user',
+  'assistant',
+  'tool',
+  'function'
+])
 
 function assertMessageExpressed(message: JsonValue, index: number): void {
   if (!isJsonObject(message)) return
   const path = `messages[${index}]`
   if (!ROLES.has(message.role)) throw unsupportedSemantic(`${path}.role`)
   // A spoken answer has no text beside it: without its audio the turn would be missing from the history.
-  for (const member of ['audio', 'function_call'] as const) {
-    if ((message[member] ?? undefined) !== undefined) throw unsupportedSemantic(`${path}.${member}`)
-  }
+  if ((message.audio ?? undefined) !== undefined) throw unsupportedSemantic(`${path}.audio`)
   const customAt = Array.isArray(message.tool_calls) ? message.tool_calls.findIndex(isCustomCall) : -1
   if (customAt >= 0) throw unsupportedSemantic(`${path}.tool_calls[${customAt}].type`)
   if (message.role === 'tool' && typeof message.tool_call_id !== 'string') {

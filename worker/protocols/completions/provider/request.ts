@@ -8,6 +8,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
+import { listMemberPaths } from '../../shared/member-paths.ts'
 import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ChatCompatibleOptions } from './options.ts'
@@ -55,6 +56,7 @@ export function writeChat(
   writeSampling(request, body)
   // The messages protocol names the user within its metadata, which is sent as it is (bridge.md 7.6).
   if (user !== undefined && metadata?.user_id !== user) body.user = user
+  const leftOut = listMemberPaths(request, ['fewShotExamples', 'returnParameters'])
   return {
     method: 'POST',
     path: chatPath,
@@ -66,7 +68,8 @@ export function writeChat(
       stops: request.sampling.stop ?? [],
       needsJsonArguments: request.carriesParsedArguments === true,
       droppedToolCalls
-    }
+    },
+    ...(leftOut.length > 0 && { leftOut })
   }
 }
 

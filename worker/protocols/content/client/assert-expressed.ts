@@ -20,12 +20,14 @@ import { readThoughtSignature } from './thought-signature.ts'
 
 const toolConfigParameters = { functionCallingConfig: supported } as const
 
-/** A schema of the result has no place on other wires. */
+/** A schema of the result is left out by the wires that have no place for it. */
 const declarationParameters = {
   name: supported,
   description: supported,
   parameters: supported,
-  parametersJsonSchema: supported
+  parametersJsonSchema: supported,
+  response: supported,
+  responseJsonSchema: supported
 } as const
 
 /** Kinds of parts that other wires have. Members beside them say nothing about the text or the call. */

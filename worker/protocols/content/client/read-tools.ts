@@ -101,14 +101,16 @@ function readConfig(
 }
 
 function readFunction(declaration: JsonObject, path: string): FunctionTool {
+  const returns = readReturnParameters(declaration)
   return {
     type: 'function',
     name: readString(declaration, 'name', path),
     parameters: readParameters(declaration, path),
     ...keepDefined({
       description: readOptionalString(declaration, 'description', path),
-      returnParameters: readReturnParameters(declaration)
-    })
+      returnParameters: returns?.schema
+    }),
+    ...(returns && { memberPaths: { returnParameters: `${path}.${returns.member}` } })
   }
 }
 
@@ -125,10 +127,12 @@ function readParameters(declaration: JsonObject, path: string): JsonObject {
 }
 
 /** Reads the schema of the result. It is only a hint, so an invalid one is left out. */
-function readReturnParameters(declaration: JsonObject): JsonObject | undefined {
-  const jsonSchema = readMember(declaration, 'responseJsonSchema')
-  if (isJsonObject(jsonSchema)) return jsonSchema
-  return isJsonObject(declaration.response) ? convertOpenApiSchema(declaration.response) : undefined
+function readReturnParameters(declaration: JsonObject): { schema: JsonObject; member: string } | undefined {
+  const member = spell(declaration, 'responseJsonSchema')
+  const jsonSchema = declaration[member]
+  if (isJsonObject(jsonSchema)) return { schema: jsonSchema, member }
+  const { response } = declaration
+  return isJsonObject(response) ? { schema: convertOpenApiSchema(response), member: 'response' } : undefined
 }
 
 function readToolChoice(
@@ -188,7 +192,8 @@ function readAllowedNames(config: JsonObject, declared: ReadonlySet<string>, pat
   const at = `${path}.${member}`
   if (names === undefined) return undefined
   if (!Array.isArray(names)) throw wrongType(at, 'an array', names)
-  if (names.length === 0) throw invalidRequest(at, `'${at}' must hold at least one name.`)
+  // Some clients write an unset list as an empty one.
+  if (names.length === 0) return undefined
   return names.map((name, index) => {
     if (typeof name !== 'string' || name === '') throw wrongType(`${at}[${index}]`, 'the name of a function', name)
     if (!declared.has(name)) throw invalidRequest(`${at}[${index}]`, `The function '${name}' is not declared.`)

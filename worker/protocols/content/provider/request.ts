@@ -2,6 +2,7 @@
 
 import { invalidRequest, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
+import { listMemberPaths } from '../../shared/member-paths.ts'
 import { mapToolNames } from '../../shared/tool-names.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import { writeMethodPath } from './endpoints.ts'
@@ -34,12 +35,14 @@ export function writeChat(
   const generationConfig = writeGeneration(request, upstreamModel)
   if (generationConfig !== undefined) body.generationConfig = generationConfig
   const method = isStream ? 'streamGenerateContent' : 'generateContent'
+  const leftOut = listMemberPaths(request, ['strict', 'fewShotExamples'])
   return {
     method: 'POST',
     path: writeMethodPath(upstreamModel, method, options) + (isStream ? '?alt=sse' : ''),
     headers: isStream ? STREAM_HEADERS : WIRE_HEADERS,
     body,
     attachments: [],
-    reading: { toolNames: names.byWireName, droppedToolCalls }
+    reading: { toolNames: names.byWireName, droppedToolCalls },
+    ...(leftOut.length > 0 && { leftOut })
   }
 }

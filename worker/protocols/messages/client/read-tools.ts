@@ -22,6 +22,7 @@ import {
   readString
 } from '../../shared/field.ts'
 import { findHostedToolKind, readHostedMembers, readHostedTool, withTimezone } from '../../shared/hosted-tools.ts'
+import { writeMemberPaths } from '../../shared/member-paths.ts'
 import { readToolSchema } from '../../shared/tool-schema.ts'
 import { findDeferredTools, isPlaceholder } from './deferred-tools.ts'
 import type { MessagesRequest } from './schema.ts'
@@ -114,8 +115,12 @@ function readFunction(tool: JsonObject, name: string, path: string): FunctionToo
     description: readOptionalString(tool, 'description', path),
     strict: readOptionalBoolean(tool, 'strict', path)
   })
-  return { type: 'function', name, parameters: readToolSchema(tool, path, ['input_schema', 'parameters']), ...details }
+  const memberPaths = writeMemberPaths(details, path, MEMBER_NAMES)
+  const parameters = readToolSchema(tool, path, ['input_schema', 'parameters'])
+  return { type: 'function', name, parameters, ...details, ...memberPaths }
 }
+
+const MEMBER_NAMES = { strict: 'strict', fewShotExamples: '', returnParameters: '' } as const
 
 /** Members of a search tool that the native upstream has too; the other members are options of another service. */
 const SEARCH_MEMBERS: readonly string[] = ['indexes', 'flags']

@@ -9,6 +9,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
+import { listMemberPaths } from '../../shared/member-paths.ts'
 import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
 import { MESSAGES_HEADERS, MESSAGES_STREAM_HEADERS } from './headers.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
@@ -52,6 +53,7 @@ export function writeChat(
   if (config !== undefined) body.output_config = config
   writeSampling(request, body)
   if (user !== undefined) body.metadata = { user_id: user }
+  const leftOut = listMemberPaths(request, ['fewShotExamples', 'returnParameters'])
   return {
     method: 'POST',
     path: messagesPath,
@@ -62,7 +64,8 @@ export function writeChat(
       toolNames: names.byWireName,
       needsJsonArguments: request.carriesParsedArguments === true,
       droppedToolCalls
-    }
+    },
+    ...(leftOut.length > 0 && { leftOut })
   }
 }
 

@@ -78,7 +78,6 @@ export function assertExpressed(
   if (isJsonObject(body.text)) refuseUnexpressed(body.text, textParameters, { path: 'text' })
   const reasoning = showsReasoning === true ? shownReasoningParameters : reasoningParameters
   if (isJsonObject(body.reasoning)) refuseUnexpressed(body.reasoning, reasoning, { path: 'reasoning' })
-  refuseStrictTools(body.tools, 'tools')
   refuseUnnamedTools(body.tools, 'tools')
   if (request.ignored.tool_choice !== undefined) throw unsupportedSemantic('tool_choice')
   if (!Array.isArray(body.input)) return
@@ -129,22 +128,9 @@ function isResultWithoutText(item: JsonValue): boolean {
   return isJsonObject(item) && item.type === 'function_call_output' && typeof item.output !== 'string'
 }
 
-/** A provider cannot be held to a schema that the client wants enforced. */
-function refuseStrictTools(tools: JsonValue | undefined, path: string): void {
-  if (!Array.isArray(tools)) return
-  for (const [index, tool] of tools.entries()) {
-    if (!isJsonObject(tool)) continue
-    const at = `${path}[${index}]`
-    if (tool.strict === true) throw unsupportedSemantic(`${at}.strict`)
-    if (isJsonObject(tool.function) && tool.function.strict === true) throw unsupportedSemantic(`${at}.function.strict`)
-    if (tool.type === 'namespace') refuseStrictTools(tool.tools, `${at}.tools`)
-  }
-}
-
 function assertItem(item: JsonObject, path: string, declared: ReturnType<typeof listNamespaces>): void {
   const type = item.type ?? 'message'
   if (type === ADDITIONAL_TOOLS) {
-    refuseStrictTools(item.tools, `${path}.tools`)
     refuseUnnamedTools(item.tools, `${path}.tools`)
     return
   }

@@ -23,6 +23,7 @@ import {
   wrongType
 } from '../field.ts'
 import { findHostedToolKind, readHostedMembers, readHostedTool } from '../hosted-tools.ts'
+import { writeMemberPaths } from '../member-paths.ts'
 import type { ParameterTable } from '../parameters.ts'
 import { readToolSchema } from '../tool-schema.ts'
 
@@ -37,12 +38,8 @@ export const toolParameters = {
     class: 'supported',
     note: 'true has an effect with the largest model on the v2 contract; false returns the first call of a response only.'
   },
-  functions: {
-    class: 'supported',
-    isUnexpressed: true,
-    note: 'The old form of tools; without effect beside a non-empty tools.'
-  },
-  function_call: { class: 'supported', isUnexpressed: true, note: 'The old form of tool_choice, which wins over it.' }
+  functions: { class: 'supported', note: 'The old form of tools; without effect beside a non-empty tools.' },
+  function_call: { class: 'supported', note: 'The old form of tool_choice, which wins over it.' }
 } as const satisfies ParameterTable
 
 export type ToolUse = Pick<NormalizedRequest, 'tools' | 'toolChoice' | 'usesLegacyFunctions' | 'parallelToolCalls'>
@@ -133,10 +130,15 @@ function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: st
     fewShotExamples: definition.few_shot_examples ?? undefined,
     returnParameters: definition.return_parameters ?? undefined
   })
-  return [
-    { type: 'function', name, parameters: readToolSchema(definition, path, ['parameters', 'input_schema']), ...details }
-  ]
+  const parameters = readToolSchema(definition, path, ['parameters', 'input_schema'])
+  return [{ type: 'function', name, parameters, ...details, ...writeMemberPaths(details, path, MEMBER_NAMES) }]
 }
+
+const MEMBER_NAMES = {
+  strict: 'strict',
+  fewShotExamples: 'few_shot_examples',
+  returnParameters: 'return_parameters'
+} as const
 
 /** Reads the tool choice; undefined when it is absent or has no effect here, such as the choice of a custom tool. */
 function readToolChoice(body: JsonObject, ignored: Diagnostics): ToolChoice | undefined {

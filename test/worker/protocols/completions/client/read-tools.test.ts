@@ -21,13 +21,17 @@ const declared = [{ type: 'function', function: { name: 'f' } }, { type: 'web_se
 const choose = (choice: JsonValue, tools: JsonValue[] = declared) => read({ tools, tool_choice: choice }).toolChoice
 
 t.test('a function is read from its nested, flat and typeless form', async t => {
-  const expected = [{ type: 'function', name: 'f', parameters: schema, description: 'd', strict: true }]
+  const expected = (strict: string) => [
+    { type: 'function', name: 'f', parameters: schema, description: 'd', strict: true, memberPaths: { strict } }
+  ]
+  const nested = expected('tools[0].function.strict')
+  const flat = expected('tools[0].strict')
   const definition = { name: 'f', description: 'd', parameters: schema, strict: true }
-  t.strictSame(toolsOf({ type: 'function', function: definition }), expected)
-  t.strictSame(toolsOf({ type: 'function', ...definition }), expected)
-  t.strictSame(toolsOf(definition), expected)
-  t.strictSame(toolsOf({ function: definition }), expected)
-  t.strictSame(toolsOf({ name: 'f', description: 'd', input_schema: schema, strict: true }), expected)
+  t.strictSame(toolsOf({ type: 'function', function: definition }), nested)
+  t.strictSame(toolsOf({ type: 'function', ...definition }), flat)
+  t.strictSame(toolsOf(definition), flat)
+  t.strictSame(toolsOf({ function: definition }), nested)
+  t.strictSame(toolsOf({ name: 'f', description: 'd', input_schema: schema, strict: true }), flat)
 })
 
 t.test('a schema is the same object that the client sent (B10)', async t => {
@@ -66,7 +70,11 @@ t.test('examples and return parameters of a function are kept', async t => {
       name: 'f',
       parameters: {},
       fewShotExamples: details.few_shot_examples,
-      returnParameters: details.return_parameters
+      returnParameters: details.return_parameters,
+      memberPaths: {
+        fewShotExamples: 'tools[0].function.few_shot_examples',
+        returnParameters: 'tools[0].function.return_parameters'
+      }
     }
   ])
 })

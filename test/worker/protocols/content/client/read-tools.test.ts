@@ -31,13 +31,52 @@ t.test("a JSON Schema stays unchanged, the protocol's own schema is converted (B
       { name: 'g', parameters: { type: 'OBJECT' }, response: { type: 'STRING' } }
     )
   ).tools
-  t.strictSame(given, { type: 'function', name: 'f', parameters: schema, returnParameters: schema })
+  const path = 'tools[0].functionDeclarations'
+  t.strictSame(given, {
+    type: 'function',
+    name: 'f',
+    parameters: schema,
+    returnParameters: schema,
+    memberPaths: { returnParameters: `${path}[0].responseJsonSchema` }
+  })
   t.strictSame(converted, {
     type: 'function',
     name: 'g',
     parameters: { type: 'object' },
-    returnParameters: { type: 'string' }
+    returnParameters: { type: 'string' },
+    memberPaths: { returnParameters: `${path}[1].response` }
   })
+})
+
+t.test('the members of a declaration have two spellings', async t => {
+  const parameters = { type: 'object', properties: { a: { type: 'string' } } }
+  const [tool] = read({
+    tools: [
+      {
+        function_declarations: [
+          { name: 'f', parameters_json_schema: parameters, response_json_schema: { type: 'string' } }
+        ]
+      }
+    ]
+  }).tools
+  t.strictSame(tool, {
+    type: 'function',
+    name: 'f',
+    parameters,
+    returnParameters: { type: 'string' },
+    memberPaths: { returnParameters: 'tools[0].function_declarations[0].response_json_schema' }
+  })
+})
+
+t.test('an empty list of allowed names is an unset one', async t => {
+  for (const [mode, choice] of [
+    ['AUTO', { type: 'auto' }],
+    ['ANY', { type: 'required' }],
+    ['NONE', { type: 'none' }]
+  ] as const) {
+    t.strictSame(read(choose({ mode, allowedFunctionNames: [] })).toolChoice, choice, mode)
+    t.strictSame(read(choose({ mode, allowed_function_names: [] })).toolChoice, choice, mode)
+  }
 })
 
 t.test('content 27: a function with both kinds of schema is refused', async t => {
@@ -155,7 +194,6 @@ t.test('content 33: an allowed name that is not declared is refused', async t =>
   t.equal(refusedAt(choose({ mode: 'ANY', allowedFunctionNames: ['A', 'C'] })), `${names}[1]`)
   t.equal(refusedAt(choose({ mode: 'AUTO', allowedFunctionNames: [''] })), `${names}[0]`)
   t.equal(refusedAt(choose({ mode: 'AUTO', allowedFunctionNames: [3] })), `${names}[0]`)
-  t.equal(refusedAt(choose({ mode: 'AUTO', allowedFunctionNames: [] })), names)
   t.equal(refusedAt(choose({ mode: 'AUTO', allowedFunctionNames: 'A' })), names)
 })
 

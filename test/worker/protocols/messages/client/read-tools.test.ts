@@ -21,7 +21,8 @@ t.test('a function is read with its schema unchanged', async t => {
     name: 'get_weather',
     parameters: odd,
     description: 'Weather',
-    strict: true
+    strict: true,
+    memberPaths: { strict: 'tools[0].strict' }
   })
   t.equal(read?.type === 'function' && read.parameters, odd)
 })
