@@ -36,7 +36,7 @@ const malformedWholes: Record<string, BreakWhole> = {
   invalid_choice: change({ choices: ['a text'] }),
   invalid_message: changeChoice({ message: 'a text' }),
   invalid_message_content: changeMessage({ content: 5 }),
-  invalid_finish_reason: changeChoice({ finish_reason: 'eos' }),
+  invalid_finish_reason: changeChoice({ finish_reason: 7 }),
   invalid_tool_call: changeMessage({ tool_calls: [{ id: 'call_1', type: 'function', function: { arguments: 5 } }] }),
   invalid_usage: change({ usage: { prompt_tokens: -1, completion_tokens: 'two', total_tokens: 1 } })
 }
@@ -91,7 +91,7 @@ const malformedStreams: Record<string, BreakStream> = {
   invalid_stream_content: insert(delta({ content: 5 })),
   invalid_stream_tool_calls: insert(delta({ tool_calls: 'a text' })),
   invalid_stream_tool_call: insert(toolCall('a text')),
-  invalid_finish_reason: insert(delta({}, { finish_reason: 'eos' })),
+  invalid_finish_reason: insert(delta({}, { finish_reason: 7 })),
   invalid_usage: insert({ choices: [], usage: { prompt_tokens: -1, completion_tokens: 'two', total_tokens: 1 } }),
   stream_tool_identity_changed: insert(
     toolCall({ index: 0, id: 'call_1', type: 'function', function: { name: 'first', arguments: '{' } }),

@@ -35,6 +35,7 @@ export class EventAssembler {
   #started = false
   #terminated = false
   #hasContent = false
+  #textLength = 0
   #toolCalls = 0
   /** State for the end of the open block. */
   #blockState: ProviderState | undefined
@@ -68,6 +69,11 @@ export class EventAssembler {
   /** The kind of block that is open, if any. */
   get openBlock(): BlockKind | 'tool-call' | undefined {
     return this.#open
+  }
+
+  /** The characters of the open text, or of the last one. */
+  get textLength(): number {
+    return this.#textLength
   }
 
   /** How many tool calls the response holds so far. */
@@ -106,6 +112,7 @@ export class EventAssembler {
   text(piece: string): void {
     if (piece === '' || this.#terminated) return
     this.#openBlock('text')
+    this.#textLength += piece.length
     if (this.#count(piece.length + PIECE_CHARACTERS)) this.#events.push({ type: 'text-delta', text: piece })
   }
 
@@ -335,6 +342,7 @@ export class EventAssembler {
     this.#hasContent ||= kind !== 'reasoning'
     switch (kind) {
       case 'text':
+        this.#textLength = 0
         this.#events.push({ type: 'text-start' })
         return
       case 'reasoning':

@@ -21,9 +21,12 @@ export type HostedToolStatus = 'in-progress' | 'searching' | 'generating' | 'int
 
 /** A provider's own name of a response, in place of the one that the gateway gives. */
 export interface ResponseIdentity {
-  id: string
+  /** Absent when the provider gives none that a client may be shown. */
+  id?: string
   /** Seconds since the epoch; absent when the provider does not say. */
   createdAt?: number
+  /** The provider's name of the configuration that answered. */
+  fingerprint?: string
 }
 
 export interface StartEvent {

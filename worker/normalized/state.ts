@@ -16,6 +16,8 @@ export type ChatCompatibleState = {
   reasoningDetails?: string
   /** JSON text of `extra_content` on a message or a call, which carries the signatures of some providers. */
   extraContent?: string
+  /** Where the reasoning stood in the message: `reasoning_content`, `reasoning`, or `content` for a part of the content. */
+  reasoningName?: string
 }
 
 export type MessagesCompatibleState = {

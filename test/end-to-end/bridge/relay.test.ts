@@ -71,7 +71,7 @@ t.test('what has to change goes through the normalized form', async t => {
 
 t.test('a malformed response is refused, and an error in it is an error', async t => {
   const body = '{"model":"bridge/a","messages":[{"role":"user","content":"x"}]}'
-  answer = JSON.stringify(chatAnswer('ok')).replace('"stop"', '"eos"')
+  answer = JSON.stringify(chatAnswer('ok')).replace('"stop"', '7')
   t.match(await ask(body), { status: 502, text: /provider_protocol_error/ })
   t.match(gateway.lines.at(-1), { event: 'upstream_call_failed' })
   answer = '{"error":{"message":"Slow down","code":429}}'

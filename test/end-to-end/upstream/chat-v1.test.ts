@@ -26,6 +26,7 @@ const frame = (payload: object): string => `data: ${JSON.stringify(payload)}\n\n
 const delta = (content: object, more: object = {}): string =>
   frame({ choices: [{ delta: content, index: 0, ...more }], created: 1767225600, model: 'GigaChat-2:2.0.28.2' })
 const DONE = 'data: [DONE]\n\n'
+const ASKS_FOR_USAGE = { stream_options: { include_usage: true } }
 const stateId = '77d3fb14-457a-46ba-937e-8d856156d003'
 const tools = [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }]
 
@@ -216,24 +217,28 @@ t.test('every finish word has its response', async t => {
   }
 })
 
-t.test('the contract’s stream arrives as one role, its deltas, one finish with usage and the end mark', async t => {
-  const usage = { prompt_tokens: 17, completion_tokens: 5, total_tokens: 22, precached_prompt_tokens: 2 }
-  const frames = await streamScripted([
-    delta({ content: 'Four', role: 'assistant' }),
-    delta({ content: ' degrees.' }),
-    frame({ choices: [{ delta: { content: '' }, index: 0, finish_reason: 'stop' }], object: 'x', usage }),
-    DONE
-  ])
-  t.equal(textOf(frames), 'Four degrees.')
-  t.strictSame(
-    frames.map(one => one.choices?.[0]?.finish_reason ?? null),
-    [null, null, 'stop', null]
-  )
-  t.equal(frames[0].choices[0].delta.role, 'assistant')
-  t.equal(frames.filter(one => one.choices?.[0]?.delta.role !== undefined).length, 1)
-  t.equal(frames.at(-2).usage.prompt_tokens_details.cached_tokens, 2)
-  t.equal(frames.at(-1), '[DONE]')
-})
+t.test(
+  'the contract’s stream arrives as one role, its deltas, one finish, its usage and the end mark (decisions.md 107)',
+  async t => {
+    const usage = { prompt_tokens: 17, completion_tokens: 5, total_tokens: 22, precached_prompt_tokens: 2 }
+    const chunks = [
+      delta({ content: 'Four', role: 'assistant' }),
+      delta({ content: ' degrees.' }),
+      frame({ choices: [{ delta: { content: '' }, index: 0, finish_reason: 'stop' }], object: 'x', usage }),
+      DONE
+    ]
+    const frames = await streamScripted(chunks, 'end', ASKS_FOR_USAGE)
+    t.equal(textOf(frames), 'Four degrees.')
+    t.strictSame(
+      frames.map(one => one.choices?.[0]?.finish_reason ?? null),
+      [null, null, 'stop', null, null]
+    )
+    t.equal(frames[0].choices[0].delta.role, 'assistant')
+    t.equal(frames.filter(one => one.choices?.[0]?.delta.role !== undefined).length, 1)
+    t.equal(frames.at(-2).usage.prompt_tokens_details.cached_tokens, 2)
+    t.equal(frames.at(-1), '[DONE]')
+  }
+)
 
 t.test('a stream without role, usage or end mark is still a response (A8, A9, A10, A11)', async t => {
   const frames = await streamScripted([
@@ -260,7 +265,7 @@ t.test('chunks without choices bring usage and no delta, wherever they stand (A1
     [text, usage, finish],
     [text, finish, usage]
   ]) {
-    const frames = await streamScripted([...chunks, DONE])
+    const frames = await streamScripted([...chunks, DONE], 'end', ASKS_FOR_USAGE)
     t.equal(textOf(frames), 'text')
     t.equal(frames.findLast(one => one.usage)?.usage.total_tokens, 7)
     t.ok(frames.slice(0, -1).every(one => one.choices.every((choice: { index: number }) => choice.index === 0)))

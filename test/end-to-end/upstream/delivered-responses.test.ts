@@ -53,15 +53,16 @@ t.test('decisions.md 61: v2 frames in the form of chat completions are read', as
   })
   const usage = { prompt_tokens: 17, completion_tokens: 5, total_tokens: 22, precached_prompt_tokens: 2 }
   const unnamed = (payload: object) => `data: ${JSON.stringify(payload)}\n\n`
-  const frames = await streamScripted('v2', [
+  const chunks = [
     unnamed(chunk({ role: 'assistant', content: 'Pa' })),
     event('response.message.delta', chunk({ content: 'ck' })),
     event('response.message.delta', chunk({ content: 'ed.' })),
     unnamed({ ...chunk({ content: '' }, { finish_reason: 'stop' }), usage }),
     'data: [DONE]\n\n'
-  ])
+  ]
+  const frames = await streamScripted('v2', chunks, { stream_options: { include_usage: true } })
   t.equal(textOf(frames), 'Packed.')
-  t.match(finishOf(frames), { usage: { prompt_tokens: 17, completion_tokens: 5, total_tokens: 22 } })
+  t.match(frames.at(-2), { choices: [], usage: { prompt_tokens: 17, completion_tokens: 5, total_tokens: 22 } })
   const call = { function_call: { name: 'f', arguments: { a: 1 } }, functions_state_id: stateId }
   const called = await streamScripted(
     'v2',

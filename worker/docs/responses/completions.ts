@@ -115,7 +115,7 @@ export const chatCompletion = describe<CompletionsResponse>()(
       z.strictObject({ index: z.literal(0), message, logprobs: z.null(), finish_reason: finishReason })
     ]),
     usage: usage.exactOptional(),
-    system_fingerprint: z.string(),
+    system_fingerprint: z.string().exactOptional(),
     metadata: labels.exactOptional()
   })
 )
@@ -152,7 +152,7 @@ export const chatCompletionChunk = describe<CompletionsChunk>()(
     object: z.literal('chat.completion.chunk'),
     created: count,
     model: z.string(),
-    system_fingerprint: z.string(),
+    system_fingerprint: z.string().exactOptional(),
     choices: z.union([
       z.tuple([
         z.strictObject({

@@ -111,7 +111,7 @@ export class CallRecord {
     switch (event.type) {
       case 'start':
         response.providerModel = event.providerModel?.slice(0, NAME_CHARACTERS_MAX)
-        response.identityId = event.identity?.id.slice(0, NAME_CHARACTERS_MAX)
+        response.identityId = event.identity?.id?.slice(0, NAME_CHARACTERS_MAX)
         this.#noteConversation(event.conversationId)
         response.metadata = event.metadata
         return

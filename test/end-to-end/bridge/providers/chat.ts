@@ -80,7 +80,7 @@ export const chat: Provider = {
     writeError: (status, message) => ({ error: { message, type: 'invalid_request_error', code: String(status) } }),
     responses: [
       ['[[badjson]]', 'invalid_json_response'],
-      ['[[finish:eos]]', 'invalid_finish_reason'],
+      ['[[malformed:invalid_finish_reason]]', 'invalid_finish_reason'],
       ['[[bigtext:1100000]]', 'response_too_large'],
       ...breakBy('invalid_choices', 'invalid_choice', 'invalid_message', 'invalid_message_content'),
       ...breakBy('invalid_tool_call', 'invalid_usage'),

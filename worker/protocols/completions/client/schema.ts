@@ -146,7 +146,7 @@ export type CompletionsResponse = {
   choices: [{ index: 0; message: CompletionsMessage; logprobs: null; finish_reason: CompletionsFinishReason }]
   /** Absent when the provider reported none, because the SDK's type has no null here. */
   usage?: CompletionsUsage
-  system_fingerprint: string
+  system_fingerprint?: string
   metadata?: Record<string, string>
 }
 
@@ -175,7 +175,7 @@ export type CompletionsChunk = {
   object: 'chat.completion.chunk'
   created: number
   model: string
-  system_fingerprint: string
+  system_fingerprint?: string
   choices: [{ index: 0; delta: CompletionsDelta; logprobs: null; finish_reason: CompletionsFinishReason | null }] | []
   /** Absent unless the chunk has the usage; null on chunks without it when the client requested a chunk of its own for it. */
   usage?: CompletionsUsage | null

@@ -211,10 +211,11 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
 
 /** The beginning of every chunk. */
 function writeHead(context: ResponseContext, identity: ResponseIdentity | undefined): string {
+  const fingerprint = writeFingerprint(context, identity)
   return (
     `data: {"id":${JSON.stringify(writeCompletionId(context, identity))},"object":"chat.completion.chunk",` +
     `"created":${writeCreatedAt(context, identity)},"model":${JSON.stringify(context.model)},` +
-    `"system_fingerprint":${JSON.stringify(writeFingerprint(context))},"choices":[`
+    `${fingerprint === undefined ? '' : `"system_fingerprint":${JSON.stringify(fingerprint)},`}"choices":[`
   )
 }
 

@@ -41,6 +41,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
   const calls = response.items.filter(item => item.type === 'tool-call')
   const metadata = writeMetadata(response.metadata)
   const usage = writeUsage(response.usage)
+  const fingerprint = writeFingerprint(context, response.identity)
   const written: CompletionsResponse = {
     id: writeCompletionId(context, response.identity),
     object: 'chat.completion',
@@ -55,7 +56,7 @@ export function writeCompletionsResponse(response: NormalizedResponse, context: 
       }
     ],
     ...(usage === undefined ? {} : { usage }),
-    system_fingerprint: writeFingerprint(context)
+    ...(fingerprint === undefined ? {} : { system_fingerprint: fingerprint })
   }
   if (metadata !== undefined) written.metadata = metadata
   return written
@@ -70,8 +71,9 @@ export function writeCreatedAt(context: ResponseContext, identity: ResponseIdent
   return identity?.createdAt ?? context.createdAt
 }
 
-export function writeFingerprint(context: ResponseContext): string {
-  return `fp_${context.requestId}`
+/** The provider's own fingerprint; undefined for a provider that names its responses and has none (decisions.md 81). */
+export function writeFingerprint(context: ResponseContext, identity: ResponseIdentity | undefined): string | undefined {
+  return identity === undefined ? `fp_${context.requestId}` : identity.fingerprint
 }
 
 /**

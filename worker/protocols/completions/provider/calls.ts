@@ -7,6 +7,7 @@ import {
   isJsonObject,
   JsonNesting,
   type JsonObject,
+  type JsonValue,
   type ProviderState,
   type ToolCallHead,
   tryParseJson,
@@ -19,6 +20,8 @@ export interface CallReaderOptions {
   assembler: EventAssembler
   reading: ChatCompatibleReading
   createNonce: () => string
+  /** The JSON of arguments that the provider sent as an object. */
+  writeJson: (value: JsonObject) => string
 }
 
 /** A call whose deltas are being read. */
@@ -26,7 +29,8 @@ interface OpenCall {
   /** Counts the calls of the stream: the wire's own index may stand for several calls. */
   number: number
   id: string
-  name: string
+  /** Undefined until a delta names the function. */
+  name: string | undefined
   nesting: JsonNesting
   /** The arguments so far, kept only where the client gets them as an object. */
   text: string
@@ -78,7 +82,7 @@ export class CallReader {
    */
   readWhole(calls: readonly unknown[], isCut: boolean): void {
     for (const call of calls) {
-      if (!isJsonObject(call) || typeof call.id !== 'string' || call.type !== 'function') throw malformed(WHOLE)
+      if (!isJsonObject(call) || !isFunction(call.type)) throw malformed(WHOLE)
       this.#addWhole(call, call.function, isCut)
     }
   }
@@ -109,27 +113,27 @@ export class CallReader {
    * @param isCut as for `readWhole`.
    */
   finish(isCut: boolean): void {
+    if (!this.#opened.every(({ name }) => name !== undefined)) throw malformed(STREAMED)
     const mustBeObjects = this.#options.reading.needsJsonArguments && !isCut
     if (mustBeObjects && !this.#opened.every(({ text }) => isObjectText(text))) throw malformed(STREAMED)
     this.#collector.finish()
   }
 
   #addWhole({ id, extra_content: extraContent }: JsonObject, definition: unknown, isCut: boolean): void {
-    const { name, text } = readFunction(definition, WHOLE)
-    const hasText = isJsonObject(definition) && typeof definition.arguments === 'string'
-    if (name === undefined || !hasText) throw malformed(WHOLE)
+    const { name, text } = this.#readFunction(definition, WHOLE)
+    if (name === undefined) throw malformed(WHOLE)
     const mustBeObject = this.#options.reading.needsJsonArguments && !isCut
     if (mustBeObject && text !== undefined && !isObjectText(text)) throw malformed(WHOLE)
     this.#count++
-    const head: ToolCallHead = { id: this.#issueId(readId(id)), ...this.#findTool(name) }
+    const head: ToolCallHead = { id: this.#issueId(readId(id, WHOLE)), ...this.#findTool(name) }
     const state = readExtraContent(extraContent)
     if (state !== undefined) head.state = state
     this.#options.assembler.toolCall(head, text ?? '')
   }
 
   #readDelta(delta: JsonObject, index: number | undefined): void {
-    const { name, text: piece } = readFunction(delta.function, STREAMED)
-    const id = readId(delta.id)
+    const { name, text: piece } = this.#readFunction(delta.function, STREAMED)
+    const id = readId(delta.id, STREAMED)
     const known = this.#find(index, id)
     const call =
       known === undefined || isOther(known, { id, name, text: piece }) ? this.#open(delta, name, index) : known
@@ -140,15 +144,40 @@ export class CallReader {
       call.nesting.add(text)
       if (this.#options.reading.needsJsonArguments) call.text += text
     }
-    // The name and the id are those of the first delta: some servers repeat them in every one
-    // (field-lessons.md B5).
+    // The name and the id are those of the first delta that has them: some servers repeat them in every
+    // one (field-lessons.md B5), others send the name later.
     const isFirst = call !== known
+    const isNamed = call.name === undefined && name !== undefined
+    if (isNamed) call.name = name
+    if (isNamed && call.id === '' && id !== undefined) this.#identify(call, id)
+    const head = call.name === undefined ? {} : this.#findTool(call.name)
     this.#collector.add({
       index: call.number,
       arguments: text,
       state,
-      ...(isFirst ? { id: call.id, ...this.#findTool(call.name) } : {})
+      ...(isFirst || isNamed ? { id: call.id, ...head } : {})
     })
+  }
+
+  #identify(call: OpenCall, id: string): void {
+    call.id = id
+    this.#byId.set(id, call)
+  }
+
+  /** The name and the arguments text; a delta may have one of them or neither. */
+  #readFunction(definition: unknown, fault: string): { name: string | undefined; text: string | undefined } {
+    if (definition === undefined || definition === null) return { name: undefined, text: undefined }
+    if (!isJsonObject(definition)) throw malformed(fault)
+    const name = definition.name ?? ''
+    if (typeof name !== 'string') throw malformed(fault)
+    const text = this.#readArguments(definition.arguments ?? '')
+    return { name: name === '' ? undefined : name, text: text === '' ? undefined : text }
+  }
+
+  /** Some servers send the arguments as an object and not as its JSON. */
+  #readArguments(value: JsonValue): string {
+    if (typeof value === 'string') return value
+    return isJsonObject(value) ? this.#options.writeJson(value) : JSON.stringify(value)
   }
 
   #find(index: number | undefined, id: string | undefined): OpenCall | undefined {
@@ -158,13 +187,13 @@ export class CallReader {
   }
 
   #open(delta: JsonObject, name: string | undefined, index: number | undefined): OpenCall {
-    const { id } = delta
-    if (typeof id !== 'string' || delta.type !== 'function' || name === undefined) throw malformed(STREAMED)
+    if (!isFunction(delta.type)) throw malformed(STREAMED)
+    const id = readId(delta.id, STREAMED) ?? ''
     this.#completeWhole()
     const call: OpenCall = { number: this.#count++, id, name, nesting: new JsonNesting(), text: '', isComplete: false }
     this.#opened.push(call)
     if (index !== undefined) this.#byIndex.set(index, call)
-    if (id !== '') this.#byId.set(id, call)
+    if (id !== '') this.#identify(call, id)
     this.#last = call
     return call
   }
@@ -214,7 +243,7 @@ interface DeltaHead {
  */
 function isOther(known: OpenCall, { id, name, text }: DeltaHead): boolean {
   const hasOtherId = id !== undefined && known.id !== '' && id !== known.id
-  const hasOtherName = name !== undefined && name !== known.name
+  const hasOtherName = name !== undefined && known.name !== undefined && name !== known.name
   const isChanged = hasOtherId || hasOtherName
   const isSameId = id !== undefined && id === known.id
   const mayBegin = name !== undefined && !isSameId && known.nesting.isWhole
@@ -231,20 +260,16 @@ function malformed(id: string): GatewayError {
   return new GatewayError('provider_protocol_error', { cause: id })
 }
 
-function readId(value: unknown): string | undefined {
+function readId(value: unknown, fault: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined
-  if (typeof value !== 'string') throw malformed(STREAMED)
+  if (typeof value === 'number') return String(value)
+  if (typeof value !== 'string') throw malformed(fault)
   return value
 }
 
-/** The name and the arguments text; a delta may have one of them or neither. */
-function readFunction(definition: unknown, fault: string): { name: string | undefined; text: string | undefined } {
-  if (definition === undefined || definition === null) return { name: undefined, text: undefined }
-  if (!isJsonObject(definition)) throw malformed(fault)
-  const name = definition.name ?? ''
-  const text = definition.arguments ?? ''
-  if (typeof name !== 'string' || typeof text !== 'string') throw malformed(fault)
-  return { name: name === '' ? undefined : name, text: text === '' ? undefined : text }
+/** Some servers leave the type of a call out, or send it without a value (decisions.md 81). */
+function isFunction(type: unknown): boolean {
+  return type === undefined || type === null || type === '' || type === 'function'
 }
 
 /** True for the text of an object, and for a blank text, which stands for no arguments. */

@@ -7,10 +7,12 @@ import { EventReader, EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-r
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
+import { mayCite } from './citations.ts'
+import { isCutAt } from './finish-words.ts'
 import { relayPlainResponse } from './plain-response.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { relayResponse } from './relay.ts'
-import { isCutAt, ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
+import { ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
 
 const END_MARKER = '[DONE]'
 /** Some servers send blanks around the marker. */
@@ -38,20 +40,20 @@ class ChatReader extends EventReader implements ResponseReader {
   }
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
-    return this.#readPayload(parseWholeObject(bytes).payload)
+    return this.#readPayload(parseWholeObject(bytes))
   }
 
   relayBody(bytes: Uint8Array, { publicModel, wantsEvents }: RelayBodyOptions): RelayedBody {
     const plain = wantsEvents || this.#state.hasReports ? undefined : relayPlainResponse(bytes, publicModel)
     if (plain !== undefined) return plain
-    const { payload } = parseWholeObject(bytes)
-    return { events: this.#readPayload(payload), bytes: relayResponse(bytes, payload, publicModel) }
+    const whole = parseWholeObject(bytes)
+    return { events: this.#readPayload(whole), bytes: relayResponse(bytes, whole.payload, publicModel) }
   }
 
-  #readPayload(payload: JsonObject): NormalizedEvent[] {
+  #readPayload({ payload, text }: { payload: JsonObject; text: string }): NormalizedEvent[] {
     const state = this.#state
     state.assembler.expectWhole()
-    state.begin(payload)
+    state.begin(payload, text)
     readWhole(payload, state)
     state.finish()
     return takeWholeEvents(state)
@@ -66,7 +68,7 @@ class ChatReader extends EventReader implements ResponseReader {
     if (this.#isDone) throw protocolError('stream_data_after_done')
     const payload = parseEventObject(data)
     if (name === ERROR_EVENT) throw readExternalErrorEvent(payload)
-    this.#readChunk(payload)
+    this.#readChunk(payload, data)
     return payload
   }
 
@@ -90,10 +92,11 @@ class ChatReader extends EventReader implements ResponseReader {
     this.#finish()
   }
 
-  #readChunk(payload: JsonObject): void {
+  #readChunk(payload: JsonObject, json: string): void {
     const state = this.#state
-    state.begin(payload)
-    const { choices, usage } = payload
+    state.begin(payload, json)
+    const { choices } = payload
+    const usage = findUsage(payload)
     state.usage(usage)
     // Chunks without choices hold the usage, or a report of a filter (field-lessons.md A1).
     const isUsage = isJsonObject(usage)
@@ -136,13 +139,17 @@ class ChatReader extends EventReader implements ResponseReader {
       this.#assertOpen()
       state.reasoning(delta)
     }
-    const text = readPiece(delta.content, 'invalid_stream_content')
-    this.takePlainText(text)
+    if (typeof delta.content === 'string') this.takePlainText(delta.content)
+    else if (isPresent(delta.content)) {
+      this.#assertOpen()
+      state.content(delta.content, 'invalid_stream_content')
+    }
     const refusal = readPiece(delta.refusal, 'invalid_stream_content')
     if (refusal !== '') {
       this.#assertOpen()
       state.refusal(refusal)
     }
+    if (mayCite(delta)) state.cite(delta)
     const calls = readList(delta.tool_calls, 'invalid_stream_tool_calls')
     if (calls.length > 0) {
       this.#assertOpen()
@@ -183,8 +190,9 @@ function readWhole(payload: JsonObject, state: ResponseState): void {
   const { message } = choice
   if (!isJsonObject(message)) throw protocolError('invalid_message')
   if (hasReasoning(message)) state.reasoning(message)
-  state.text(readPiece(message.content, 'invalid_message_content'))
+  state.content(message.content, 'invalid_message_content')
   state.refusal(readPiece(message.refusal, 'invalid_message_content'))
+  if (mayCite(message)) state.cite(message)
   const calls = readList(message.tool_calls, 'invalid_tool_call')
   const legacy = readLegacyCall(message.function_call, 'invalid_tool_call')
   const isCut = isCutAt(choice.finish_reason)
@@ -192,10 +200,17 @@ function readWhole(payload: JsonObject, state: ResponseState): void {
   else if (legacy !== undefined) state.beginCalls().readWholeLegacy(legacy, isCut)
   const reason = choice.finish_reason ?? ''
   if (typeof reason !== 'string') throw protocolError('invalid_finish_reason')
-  // Some servers leave the reason out where the message has calls.
+  // Some servers leave the reason out: the response is whole all the same.
   if (reason !== '') state.finishReason(reason, choice)
-  else if (state.callCount === 0) throw protocolError('invalid_finish_reason')
-  state.usage(payload.usage)
+  state.usage(findUsage(payload))
+}
+
+/** The counts of a payload: at the top level, in the choice, or in a member of the service. */
+function findUsage({ usage, choices, x_groq: service }: Payload): unknown {
+  if (isPresent(usage)) return usage
+  if (isJsonObject(service) && isPresent(service.usage)) return service.usage
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
+  return isJsonObject(choice) ? choice.usage : undefined
 }
 
 function hasReasoning({ reasoning_content: content, reasoning, reasoning_details: details }: Payload): boolean {
@@ -211,12 +226,13 @@ const DELTA_MEMBERS = ['refusal', 'reasoning_content', 'reasoning', 'reasoning_d
 
 /** The text of a chunk that adds only text to the response; undefined for any other chunk. */
 function readPlainText(payload: Payload): string | undefined {
-  const { choices, usage, error, message } = payload
-  if (isPresent(usage) || isPresent(error) || isPresent(message)) return undefined
+  const { choices, error, message } = payload
+  if (isPresent(findUsage(payload)) || isPresent(error) || isPresent(message) || mayCite(payload)) return undefined
   if (!Array.isArray(choices) || choices.length !== 1) return undefined
   const [choice] = choices
   if (!isJsonObject(choice) || (choice.index ?? 0) !== 0 || isPresent(choice.finish_reason)) return undefined
   const { delta } = choice
-  if (!isJsonObject(delta) || DELTA_MEMBERS.some(member => isPresent(delta[member]))) return undefined
+  if (!isJsonObject(delta) || mayCite(delta)) return undefined
+  if (DELTA_MEMBERS.some(member => isPresent(delta[member]))) return undefined
   return typeof delta.content === 'string' ? delta.content : undefined
 }

@@ -104,11 +104,14 @@ function isPlainChoice(choice: JsonValue | undefined): boolean {
   for (const name in message) if (!MESSAGE_MEMBERS.has(name)) return false
   const { content, function_call: legacy, tool_calls: calls } = message
   if (message.role !== 'assistant' || content === undefined || (legacy ?? null) !== null) return false
+  if (content !== null && typeof content !== 'string') return false
   // The reasoning may stand in the text.
-  if (typeof content === 'string' && content.trimStart().startsWith('<')) return false
+  if (content?.trimStart().startsWith('<') === true) return false
   const list: JsonValue[] = Array.isArray(calls) ? calls : []
   const isCallReason = choice.finish_reason === 'tool_calls'
   const isCut = choice.finish_reason === 'length' || choice.finish_reason === 'content_filter'
+  // Clients know no other words.
+  if (!isCut && !isCallReason && choice.finish_reason !== 'stop') return false
   if (!isCut && isCallReason !== list.length > 0) return false
   return list.every(isPlainCall) && new Set(list.map(readId)).size === list.length
 }
@@ -121,8 +124,10 @@ function isPlainCall(call: JsonValue): boolean {
   for (const name in call) if (!CALL_MEMBERS.has(name)) return false
   const { id } = call
   const definition = call.function
+  if (call.type !== 'function' || !isJsonObject(definition)) return false
   // Clients must be able to parse the arguments.
-  return typeof id === 'string' && ACCEPTED_ID.test(id) && isJsonObject(definition) && definition.arguments !== ''
+  const hasArguments = typeof definition.arguments === 'string' && definition.arguments !== ''
+  return typeof id === 'string' && ACCEPTED_ID.test(id) && hasArguments
 }
 
 function readId(call: JsonValue): JsonValue | undefined {

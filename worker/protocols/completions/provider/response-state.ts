@@ -5,7 +5,7 @@ import {
   EventAssembler,
   type FinishEvent,
   type FinishReason,
-  type GatewayError,
+  GatewayError,
   isJsonObject,
   type JsonObject,
   type NormalizedEvent,
@@ -17,7 +17,11 @@ import type { ReaderDependencies } from '../../face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
+import { SentNumbers } from '../../shared/sent-numbers.ts'
 import { CallReader } from './calls.ts'
+import { Citations, mayCite } from './citations.ts'
+import { type ContentTaker, readContent } from './content-parts.ts'
+import { isCutAt, readFinishWord } from './finish-words.ts'
 import { LeadingThought } from './leading-thought.ts'
 import type { ChatCompatibleAnomaly, ChatCompatibleReading } from './reading.ts'
 import { ReasoningDetails, readDetailsText } from './reasoning-details.ts'
@@ -27,21 +31,21 @@ export interface ResponseStateOptions extends ReaderDependencies {
   reading: ChatCompatibleReading
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  length: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'content-filter'
-}
+/** Where providers put reasoning; some want it back there on the next turn (decisions.md 81). */
+type ReasoningName = 'reasoning_content' | 'reasoning' | 'content'
 
-export class ResponseState {
+export class ResponseState implements ContentTaker {
   readonly assembler = new EventAssembler()
   readonly #options: ResponseStateOptions
   readonly #thought = new LeadingThought(this.assembler)
   /** Created for the first call, because most responses have none; `#details` likewise. */
   #openedCalls: CallReader | undefined
   #details: ReasoningDetails | undefined
+  #citations: Citations | undefined
+  /** Of the reasoning that was read last. */
+  #reasoningName: ReasoningName | undefined
+  /** The payload that is being read, and its JSON text. */
+  #payload: { value: JsonObject; json: string } | undefined
   #usage: NormalizedUsage | null = null
   #finishWord: string | null = null
   #stopSequence: string | undefined
@@ -71,7 +75,12 @@ export class ResponseState {
 
   get calls(): CallReader {
     const { reading, createNonce } = this.#options
-    this.#openedCalls ??= new CallReader({ assembler: this.assembler, reading, createNonce })
+    this.#openedCalls ??= new CallReader({
+      assembler: this.assembler,
+      reading,
+      createNonce,
+      writeJson: value => this.#writeJson(value)
+    })
     return this.#openedCalls
   }
 
@@ -83,13 +92,18 @@ export class ResponseState {
     return this.assembler.take()
   }
 
-  /** Begins the response with its first payload. Raises the provider's error when the payload is one. */
-  begin(payload: Payload): void {
+  /**
+   * Begins the response with its first payload. Raises the provider's error when the payload is one.
+   * @param json the text of the payload.
+   */
+  begin(payload: JsonObject, json: string): void {
+    this.#payload = { value: payload, json }
     if (payload.error !== undefined || payload.message !== undefined) {
       const error = findExternalError(payload)
       if (error !== undefined) throw error
     }
-    if (this.assembler.hasStarted) return
+    if (mayCite(payload)) this.cite(payload)
+    if (this.assembler.hasStarted || isReportOfFilter(payload)) return
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { model } = payload
@@ -99,6 +113,11 @@ export class ResponseState {
   /** Counts of a later payload replace those of an earlier one: some servers send the counts so far with every chunk. */
   usage(usage: unknown): void {
     if (usage !== undefined && usage !== null) this.#usage = readUsage(usage) ?? this.#usage
+  }
+
+  /** Reads `content`, which is a text or a list of parts. Raises `provider_protocol_error` for any other value. */
+  content(content: unknown, fault: string): void {
+    readContent(content, this, fault)
   }
 
   text(piece: string): void {
@@ -111,19 +130,28 @@ export class ResponseState {
     if (piece === '') return
     this.#pass(piece.length, () => {
       this.#endReasoning()
+      this.#citations?.endText()
       this.assembler.refusal(piece)
     })
+  }
+
+  thinking(piece: string): void {
+    this.#addReasoning(piece, 'content')
+  }
+
+  /** Reads the pages that a payload, a message or a delta cites. */
+  cite(holder: Payload): void {
+    this.#citations ??= new Citations(this.assembler)
+    this.#citations.add(holder)
   }
 
   /** Reads the members in which providers send reasoning; at most one of them is shown. */
   reasoning({ reasoning_content: content, reasoning, reasoning_details: details }: Payload): void {
     const list = Array.isArray(details) ? details : undefined
-    const piece = [content, reasoning].find(value => typeof value === 'string' && value !== '')
-    const text = typeof piece === 'string' ? piece : list === undefined ? '' : readDetailsText(list)
-    if (text !== '') {
-      this.#thought.expectText()
-      this.#pass(text.length, () => this.assembler.reasoning(text))
-    }
+    const name = isText(content) ? 'reasoning_content' : isText(reasoning) ? 'reasoning' : undefined
+    const piece = isText(content) ? content : reasoning
+    if (isText(piece)) this.#addReasoning(piece, name)
+    else if (list !== undefined) this.#addReasoning(readDetailsText(list), undefined)
     if (list === undefined || list.length === 0) return
     this.assembler.keep(JSON.stringify(list).length)
     this.#details ??= new ReasoningDetails()
@@ -134,14 +162,14 @@ export class ResponseState {
   beginCalls(): CallReader {
     if (this.#openedCalls === undefined) {
       this.#thought.flush()
+      this.#citations?.endText()
       this.#endReasoning()
-    }
+    } else if (this.assembler.openBlock === 'reasoning') this.#endReasoning()
     return this.calls
   }
 
-  /** Takes the finish reason of a choice. Raises `provider_protocol_error` for an unknown one. */
+  /** Takes the finish reason of a choice. */
   finishReason(word: string, choice: Payload): void {
-    if (!Object.hasOwn(finishReasons, word)) throw protocolError('invalid_finish_reason')
     this.#finishWord = word
     const { stop_reason: matched } = choice
     const isStop = typeof matched === 'string' && this.#options.reading.stops.includes(matched)
@@ -166,15 +194,14 @@ export class ResponseState {
     if (this.isOver) return
     this.#openedCalls?.finish(isCutAt(this.#finishWord))
     this.#thought.flush()
-    const details = this.#details?.take()
-    if (details !== undefined) {
-      const state: ProviderState = { chat_compatible: { reasoningDetails: details } }
-      if (this.assembler.openBlock === 'reasoning') this.assembler.blockState(state)
-      else {
-        this.assembler.closeBlock()
-        this.assembler.blockState(state)
-      }
+    this.#citations?.endText()
+    const state = this.#takeReasoningState()
+    if (state !== undefined) {
+      if (this.assembler.openBlock !== 'reasoning') this.assembler.closeBlock()
+      this.assembler.blockState(state)
     }
+    // A stream of nothing but its counts has not begun.
+    if (!this.assembler.hasStarted) startResponse(this.assembler, undefined, {})
     if (this.#finishWord === null) this.report('finish_reason_missing', {})
     const end: Omit<FinishEvent, 'type'> = {
       reason: this.#mapFinish(),
@@ -194,13 +221,35 @@ export class ResponseState {
   }
 
   #mapFinish(): FinishReason {
-    const reason = finishReasons[this.#finishWord ?? 'stop'] ?? 'stop'
+    const finish = readFinishWord(this.#finishWord)
+    // What there is of a failed response can be used, like one that is cut off.
+    const isEmpty = !this.assembler.hasContent && this.callCount === 0
+    if (finish === 'failed' && isEmpty) throw new GatewayError('upstream_generation_error')
+    const reason = finish === 'failed' ? 'length' : finish
     return decideReason(reason, this.callCount, () => this.report('announced_tool_call_missing', {}))
   }
 
   #addText(piece: string): void {
-    if (this.#details !== undefined && piece !== '') this.#endReasoning()
+    const hasState = this.#details !== undefined || this.#reasoningName !== undefined
+    if (hasState && piece !== '') this.#endReasoning()
     this.#thought.push(piece)
+  }
+
+  #addReasoning(text: string, name: ReasoningName | undefined): void {
+    if (text === '') return
+    this.#thought.expectText()
+    this.#pass(text.length, () => {
+      this.#citations?.endText()
+      this.#reasoningName = name
+      this.assembler.reasoning(text)
+    })
+  }
+
+  /** The JSON of a value of the payload that is being read, with the digits of its large integers. */
+  #writeJson(value: JsonObject): string {
+    const payload = this.#payload
+    const exact = payload && new SentNumbers(payload.value, Buffer.from(payload.json)).writeExact(value)
+    return exact ?? JSON.stringify(value)
   }
 
   /** Passes on content other than text. */
@@ -216,19 +265,36 @@ export class ResponseState {
     })
   }
 
-  /** The details so far belong to the reasoning before the content that begins. */
+  /** The state so far belongs to the reasoning before the content that begins. */
   #endReasoning(): void {
-    const details = this.#details?.take()
-    if (details === undefined) return
-    const state: ProviderState = { chat_compatible: { reasoningDetails: details } }
+    const state = this.#takeReasoningState()
+    if (state === undefined) return
     if (this.assembler.openBlock === 'reasoning') this.assembler.blockState(state)
     else this.assembler.opaqueReasoning(state)
   }
+
+  /** What the provider wants back with its reasoning; undefined when there is nothing new. */
+  #takeReasoningState(): ProviderState | undefined {
+    const details = this.#details?.take()
+    const name = this.assembler.openBlock === 'reasoning' ? this.#reasoningName : undefined
+    if (details === undefined && name === undefined) return undefined
+    this.#reasoningName = undefined
+    return {
+      chat_compatible: {
+        ...(details === undefined ? {} : { reasoningDetails: details }),
+        ...(name === undefined ? {} : { reasoningName: name })
+      }
+    }
+  }
 }
 
-/** True for the finish reasons of a response that ended before the model did. */
-export function isCutAt(finishWord: unknown): boolean {
-  return finishWord === 'length' || finishWord === 'content_filter'
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+/** A service sends the report of its filter on the prompt before everything else, in a chunk without a name (field-lessons.md A1). */
+function isReportOfFilter({ id, choices }: Payload): boolean {
+  return (id === undefined || id === '') && Array.isArray(choices) && choices.length === 0
 }
 
 /** The text of a member that may be missing or null. Raises `provider_protocol_error` for any other value. */
@@ -254,9 +320,12 @@ export function readLegacyCall(value: unknown, fault: string): JsonObject | unde
   return value
 }
 
-function readIdentity({ id, created }: Payload): ResponseIdentity | undefined {
-  if (!isShownId(id)) return undefined
-  return typeof created === 'number' && Number.isSafeInteger(created) && created > 0
-    ? { id, createdAt: created }
-    : { id }
+function readIdentity({ id, created, system_fingerprint: fingerprint }: Payload): ResponseIdentity {
+  const identity: ResponseIdentity = {}
+  if (isShownId(id)) {
+    identity.id = id
+    if (typeof created === 'number' && Number.isSafeInteger(created) && created > 0) identity.createdAt = created
+  }
+  if (isShownId(fingerprint)) identity.fingerprint = fingerprint
+  return identity
 }

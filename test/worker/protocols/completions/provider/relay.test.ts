@@ -115,6 +115,13 @@ t.test('the bytes of a plain response are passed on with the model renamed', asy
     answer({ content: 'a' }, 'tool_calls'),
     answer({ content: null, function_call: { name: 'f', arguments: '{}' } }, 'function_call'),
     answer({ content: 'a' }, 'stop', { id: null }),
+    // What breaks an SDK is put right (decisions.md 81).
+    answer({ content: 'a' }, 'eos'),
+    answer({ content: 'a' }, null),
+    answer({ content: [{ type: 'text', text: 'a' }] }),
+    answer({ content: null, tool_calls: [{ ...call, type: undefined }] }, 'tool_calls'),
+    answer({ content: null, tool_calls: [{ ...call, function: { name: 'f', arguments: {} } }] }, 'tool_calls'),
+    answer({ content: 'a' }, 'stop', { usage: { prompt_tokens: 10, total_tokens: 12, cached_tokens: 8 } }),
     answer({ content: 'a' }, 'stop', { vendor: { route: ['x/upstream-model'] } }),
     Buffer.from(answer({ content: 'a' }).toString().replace('{', '{"model":"other",'))
   ]
@@ -123,7 +130,7 @@ t.test('the bytes of a plain response are passed on with the model renamed', asy
     t.equal(relayed?.bytes, undefined, bytes.toString())
     t.equal(relayed?.events.at(-1)?.type, 'finish')
   }
-  t.throws(() => relay(answer({ content: 'a' }, 'eos')), { cause: 'invalid_finish_reason' })
+  t.throws(() => relay(answer({ content: 'a' }, 7)), { cause: 'invalid_finish_reason' })
   t.throws(() => relay(Buffer.from('{"error":{"message":"m","code":429}}')), { code: 'rate_limited' })
 })
 
