@@ -76,6 +76,11 @@ export class EventAssembler {
     return this.#textLength
   }
 
+  /** True when a call is open whose arguments can be one whole object. */
+  get isCallWhole(): boolean {
+    return this.#open === 'tool-call' && this.#nesting?.isWhole === true
+  }
+
   /** How many tool calls the response holds so far. */
   get toolCallCount(): number {
     return this.#toolCalls

@@ -310,6 +310,8 @@ export interface PassingCodec<Options, Reading> {
   renameResponse(bytes: Uint8Array, publicModel: string): Uint8Array
   /** The same for one whole frame of a stream. */
   renameFrame(frame: Uint8Array, publicModel: string): Uint8Array
+  /** The frame that ends every stream of the wire: it is added where a provider leaves it out. Absent on a wire without one. */
+  readonly endFrame?: Uint8Array
 }
 
 /** The members of a request that determine its model. */

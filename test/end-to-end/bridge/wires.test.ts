@@ -3,8 +3,9 @@
 import t from 'tap'
 import type { HttpResponse } from '../../support/client.ts'
 import { readFrames } from '../../support/client.ts'
+import { readEnd } from '../system/support.ts'
 import { type Family, families, type Loose, type Question, send } from './families.ts'
-import { chat, content, type Provider, startBridge } from './providers/index.ts'
+import { chat, content, messages, type Provider, startBridge } from './providers/index.ts'
 
 const { gateway, emulator } = await startBridge(t)
 
@@ -102,3 +103,78 @@ t.test('message_start has the input tokens that the provider counted first (deci
   })
   t.match(frames.at(-2), { usage: { input_tokens: 26, cache_read_input_tokens: 4, output_tokens: 5 } })
 })
+
+const messageStart = {
+  type: 'message_start',
+  message: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'up',
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 0 }
+  }
+}
+const startBlock = (index: number, block: object) => ({ type: 'content_block_start', index, content_block: block })
+const addDelta = (index: number, delta: object) => ({ type: 'content_block_delta', index, delta })
+const stopBlock = (index: number) => ({ type: 'content_block_stop', index })
+const messageDelta = (reason: string | null) => ({
+  type: 'message_delta',
+  delta: { stop_reason: reason, stop_sequence: null },
+  usage: { output_tokens: 2 }
+})
+const messageStop = { type: 'message_stop' }
+
+for (const family of families) {
+  t.test(`a messages stream without message_stop ends well after a stop reason: ${family.name}`, async t => {
+    const blocks = [
+      messageStart,
+      startBlock(0, { type: 'text', text: '' }),
+      addDelta(0, { type: 'text_delta', text: 'hey' }),
+      stopBlock(0)
+    ]
+    const ended = await exchange(messages, family, { body: [...blocks, messageDelta('end_turn')] })
+    t.notOk(ended.isCut)
+    t.equal(family.readStream(ended).text, 'hey')
+    t.equal(family.readStreamFailure(ended.text), undefined)
+    t.equal(readEnd(family.name, ended.text), 'success')
+    const cut = await exchange(messages, family, { body: blocks })
+    t.ok(family.readStreamFailure(cut.text), 'a stream without a stop reason is a failure')
+  })
+
+  t.test(`the thinking of a server that ends its blocks late is whole: ${family.name}`, async t => {
+    const more = family.showsReasoning === undefined ? {} : { more: family.showsReasoning }
+    const response = await exchange(messages, family, {
+      ...more,
+      body: [
+        messageStart,
+        startBlock(0, { type: 'thinking', thinking: '' }),
+        addDelta(0, { type: 'thinking_delta', thinking: 'because' }),
+        startBlock(1, { type: 'text', text: '' }),
+        addDelta(1, { type: 'text_delta', text: 'so' }),
+        addDelta(0, { type: 'signature_delta', signature: '' }),
+        stopBlock(0),
+        stopBlock(1),
+        messageDelta('end_turn'),
+        messageStop
+      ]
+    })
+    t.equal(readEnd(family.name, response.text), 'success')
+    t.match(family.readStream(response), { text: 'so', reasoning: 'because' })
+  })
+
+  t.test(`an event named error never reaches a client as it is: ${family.name}`, async t => {
+    const response = await exchange(messages, family, {
+      body: [
+        messageStart,
+        startBlock(0, { type: 'text', text: '' }),
+        addDelta(0, { type: 'text_delta', text: 'hey' }),
+        'event: error\ndata: {"secret":"of the provider"}\n\n'
+      ]
+    })
+    t.match(family.readStreamFailure(response.text), { message: 'The provider failed.' })
+    t.notMatch(response.text, 'of the provider')
+  })
+}

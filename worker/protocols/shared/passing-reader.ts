@@ -12,19 +12,26 @@ export interface PassedRead {
   frames: Uint8Array
 }
 
+const NO_FRAMES = Buffer.alloc(0)
+
 /** Ends a frame whose blank line did not come any more. */
 const BLANK_LINES = Buffer.from('\n\n')
 
 export class PassingReader {
   readonly #reader: ResponseReader
   readonly #rename: (frame: Uint8Array) => Uint8Array
+  readonly #endFrame: Uint8Array
   readonly #splitter = new FrameSplitter()
   #isOver = false
 
-  /** @param rename gives a frame the public name of the model. */
-  constructor(reader: ResponseReader, rename: (frame: Uint8Array) => Uint8Array) {
+  /**
+   * @param rename gives a frame the public name of the model.
+   * @param endFrame the frame that ends every stream of the wire, for one that ends well without it.
+   */
+  constructor(reader: ResponseReader, rename: (frame: Uint8Array) => Uint8Array, endFrame: Uint8Array = NO_FRAMES) {
     this.#reader = reader
     this.#rename = rename
+    this.#endFrame = endFrame
   }
 
   /** Reads the bytes of one read, cut anywhere. An error in them becomes a final `error` event, as that of a `ResponseReader` does. */
@@ -51,8 +58,11 @@ export class PassingReader {
     const frames: Uint8Array[] = []
     if (this.#isOver) return { events, frames: joinFrames(frames) }
     const rest = this.#splitter.end()
-    const read = rest.length === 0 ? this.#reader.end() : this.#reader.push(rest).concat(this.#reader.end())
-    this.#read(read, rest.length === 0 ? rest : Buffer.concat([rest, BLANK_LINES]), { events, frames })
+    const last = rest.length === 0 ? rest : Buffer.concat([rest, BLANK_LINES])
+    const read = last.length === 0 ? [] : this.#reader.push(last)
+    const end = this.#reader.end()
+    this.#read(read.concat(end), last, { events, frames })
+    if (end.at(-1)?.type === 'finish' && this.#endFrame.length > 0) frames.push(this.#endFrame)
     this.#isOver = true
     return { events, frames: joinFrames(frames) }
   }
@@ -68,8 +78,6 @@ export class PassingReader {
     if (last?.type !== 'error' && frame.length > 0) frames.push(this.#rename(frame))
   }
 }
-
-const NO_FRAMES = Buffer.alloc(0)
 
 function joinFrames(frames: readonly Uint8Array[]): Uint8Array {
   const [first] = frames

@@ -217,7 +217,10 @@ class StreamSession implements ExchangeReceiver {
     })
     const reader = openChatReader(this.#dependencies, this.#call, this.#context, head)
     if (passing === undefined) return { reader, delivery }
-    return { reader: new PassingReader(reader, frame => passing.renameFrame(frame, publicModel)), delivery }
+    return {
+      reader: new PassingReader(reader, frame => passing.renameFrame(frame, publicModel), passing.endFrame),
+      delivery
+    }
   }
 
   async #onEnd(outcome: 'ended' | 'cancelled'): Promise<void> {

@@ -1,36 +1,43 @@
-// Reads the content blocks of a response, one at a time: whole, or in deltas (messages.md 7.1 and 7.2).
+// Reads the content blocks of a response: whole, or in deltas (messages.md 7.1 and 7.2).
 
 import {
   type EventAssembler,
   GatewayError,
   isJsonObject,
   type ProviderState,
-  type ToolCallHead,
   writeToolCallId
 } from '../../../normalized/index.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
+import type { BlockOrder, OrderedBlock } from './block-order.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 
 type Payload = Record<string, unknown>
 
-/** The open block. */
+/** A block that began. */
 export interface BlockReader {
   /**
-   * Adds a delta. False for a delta of a kind that is unknown and so has no effect. Raises `provider_protocol_error` for one that belongs to
-   * a block of another kind.
+   * Adds a delta, also behind the end of the block or beside other blocks. False for a delta of a kind that is unknown and so has no effect.
+   * Raises `provider_protocol_error` for one that belongs to a block of another kind.
    */
   add(delta: Payload): boolean
-  /** Ends the block. Returns the arguments of a call whose text came in pieces. */
-  close(): string | undefined
+  /** Called when the next block begins: some servers never end a block. */
+  giveWay(): void
+  /** Ends the block. A second end has no effect. */
+  close(): void
+  /** The arguments of a call whose text came in pieces, where they are kept. */
+  readonly pieces?: string | undefined
 }
 
 export interface BlockSurroundings {
   assembler: EventAssembler
+  order: BlockOrder
   reading: MessagesCompatibleReading
   createNonce: () => string
   /** The ids that calls of the response have already. */
   issuedIds: Set<string>
+  /** Counts the blocks of the response from 0. */
+  number: number
   /** The block with the digits of its large integers. */
   digits: (block: Payload) => Payload
 }
@@ -39,11 +46,11 @@ export interface BlockSurroundings {
 export function createBlockReader(block: Payload, surroundings: BlockSurroundings): BlockReader | undefined {
   switch (block.type) {
     case 'text':
-      return openText(block, surroundings.assembler)
+      return openText(block, surroundings)
     case 'thinking':
-      return openThinking(block, surroundings.assembler)
+      return openThinking(block, surroundings)
     case 'redacted_thinking':
-      return openRedacted(block, surroundings.assembler)
+      return openRedacted(block, surroundings)
     case 'tool_use':
       return openCall(block, surroundings)
     default:
@@ -74,82 +81,112 @@ function readDelta(delta: Payload, ...kinds: readonly string[]): string | undefi
 /** The service cites documents and searches in deltas of this kind. */
 const CITATIONS = 'citations_delta'
 
-function openText(block: Payload, assembler: EventAssembler): BlockReader {
-  assembler.text(readText(block.text, 'invalid_message_content'))
+function openText(block: Payload, { assembler, order }: BlockSurroundings): BlockReader {
+  const writer: OrderedBlock = { leave: () => assembler.closeBlock() }
+  const write = (piece: string) => {
+    if (piece !== '') order.write(writer, piece.length, () => assembler.text(piece))
+  }
+  write(readText(block.text, 'invalid_message_content'))
   return {
     add(delta) {
       const piece = readDelta(delta, 'text_delta')
-      if (piece !== undefined) assembler.text(piece)
+      if (piece !== undefined) write(piece)
       return piece !== undefined || delta.type === CITATIONS
     },
-    close() {
-      assembler.closeBlock()
-      return undefined
-    }
+    giveWay: () => order.end(writer),
+    close: () => order.end(writer)
   }
 }
 
-function openThinking(block: Payload, assembler: EventAssembler): BlockReader {
+function openThinking(block: Payload, { assembler, order }: BlockSurroundings): BlockReader {
   let signature = ''
+  let hasText = false
+  const writer: OrderedBlock = {
+    leave() {
+      // Unsigned thinking goes back with its empty signature (decisions.md 82).
+      if (signature !== '' || hasText) {
+        const state: ProviderState = { messages_compatible: { signature } }
+        // A block without text has its thinking in the signature.
+        if (assembler.openBlock === 'reasoning') assembler.blockState(state)
+        else assembler.opaqueReasoning(state)
+        signature = ''
+      }
+      hasText = false
+      assembler.closeBlock()
+    }
+  }
+  const write = (piece: string) => {
+    if (piece === '') return
+    order.write(writer, piece.length, () => {
+      hasText = true
+      assembler.reasoning(piece)
+    })
+  }
   const sign = (given: string) => {
     assembler.keep(given.length)
-    // Each one is whole: the service signs a block once.
-    if (given !== '') signature = given
+    if (given === '') return
+    order.write(writer, given.length, () => {
+      // Each one is whole: the service signs a block once.
+      signature = given
+    })
   }
-  assembler.reasoning(readText(block.thinking, 'invalid_message_content'))
+  write(readText(block.thinking, 'invalid_message_content'))
   sign(readText(block.signature, 'invalid_message_content'))
   return {
     add(delta) {
       const piece = readDelta(delta, 'thinking_delta', 'signature_delta')
       if (piece === undefined) return false
       if (delta.type === 'signature_delta') sign(piece)
-      else assembler.reasoning(piece)
+      else write(piece)
       return true
     },
-    close() {
-      if (signature !== '') {
-        const state: ProviderState = { messages_compatible: { signature } }
-        // A block without text has its thinking in the signature.
-        if (assembler.openBlock === 'reasoning') assembler.blockState(state)
-        else assembler.opaqueReasoning(state)
-      }
-      assembler.closeBlock()
-      return undefined
-    }
+    giveWay: () => order.end(writer),
+    close: () => order.end(writer)
   }
 }
 
-function openRedacted(block: Payload, assembler: EventAssembler): BlockReader {
+function openRedacted(block: Payload, { assembler, order }: BlockSurroundings): BlockReader {
   const redacted = readText(block.data, 'invalid_message_content')
-  if (redacted !== '') assembler.opaqueReasoning({ messages_compatible: { redacted } })
-  return { add: delta => readDelta(delta) !== undefined, close: () => undefined }
+  if (redacted !== '') {
+    const writer: OrderedBlock = { leave: () => undefined }
+    order.write(writer, redacted.length, () => assembler.opaqueReasoning({ messages_compatible: { redacted } }))
+  }
+  return { add: delta => readDelta(delta) !== undefined, giveWay: () => undefined, close: () => undefined }
 }
 
 function openCall(block: Payload, surroundings: BlockSurroundings): BlockReader {
-  const { assembler, reading } = surroundings
+  const { order, reading, number } = surroundings
+  const { calls } = order
   const { name } = block
   if (typeof name !== 'string' || name === '') throw malformed('invalid_tool_call')
-  const head: ToolCallHead = {
-    id: issueId(block.id, surroundings),
-    ...(reading.toolNames.get(name) ?? { name })
-  }
+  const id = issueId(block.id, surroundings)
   /** Some servers send the arguments whole, with the start of the block. */
   const whole = readInput(block, surroundings)
   let pieces = ''
   let hasPieces = false
-  assembler.startToolCall(head)
+  let isOver = false
+  order.endCurrent()
+  calls.add({ index: number, id, ...(reading.toolNames.get(name) ?? { name }) })
+  const close = () => {
+    if (isOver) return
+    isOver = true
+    calls.add({ index: number, arguments: hasPieces ? undefined : whole, isComplete: true })
+  }
   return {
     add(delta) {
       const piece = readDelta(delta, 'input_json_delta')
       if (piece === undefined) return false
+      if (isOver && piece.trim() === '') return true
       if (piece.trim() !== '') hasPieces = true
-      if (hasPieces) assembler.toolCallArguments(piece)
+      if (hasPieces) calls.add({ index: number, arguments: piece })
       if (reading.needsJsonArguments) pieces += piece
       return true
     },
-    close() {
-      if (!hasPieces) assembler.toolCallArguments(whole)
-      assembler.closeBlock()
+    giveWay() {
+      if (hasPieces ? order.isCallWhole : whole !== NO_ARGUMENTS) close()
+    },
+    close,
+    get pieces() {
       return hasPieces ? pieces : undefined
     }
   }

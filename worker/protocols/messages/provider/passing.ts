@@ -32,6 +32,7 @@ export const messagesCompatiblePassing: PassingCodec<MessagesCompatibleOptions, 
   readTokenCount,
   reuseBody: (bytes, received, written) => reusePassedBody(bytes, { received, written, member: 'model' }),
   renameResponse: (bytes, publicModel) => renameText(asBuffer(bytes), ['model'], publicModel),
+  endFrame: Buffer.from('event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   renameFrame(frame, publicModel) {
     const buffer = asBuffer(frame)
     return mayNameModel(buffer) ? renameTextInFrame(buffer, ['message', 'model'], publicModel) : buffer

@@ -1,11 +1,24 @@
 // Reads whole and streamed responses of the Anthropic Messages wire (messages.md 7). It is strict about an order of frames that a client
 // could misread, each fault with its detailed id for the log (bridge.md 8.7), and accepts what servers of this wire leave out.
 
-import { isJsonObject, type JsonObject, keepExactIntegers, type NormalizedEvent } from '../../../normalized/index.ts'
+import {
+  type GatewayError,
+  isJsonObject,
+  isTextTooDeep,
+  type JsonObject,
+  keepExactIntegers,
+  type NormalizedEvent
+} from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
 import { EventReader, EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
-import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
+import {
+  type Payload,
+  parseEventObject,
+  parseJson,
+  parseWholeObject,
+  protocolError
+} from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 import { ResponseState } from './response-state.ts'
@@ -58,6 +71,8 @@ class MessagesReader extends EventReader implements ResponseReader {
 
   protected override readEvent(data: string, name: string): Payload | undefined {
     if (data.length <= FOREIGN_END_MARKER.length && data === FOREIGN_END_MARKER) return undefined
+    // An event of this name is an error, whatever its data look like (decisions.md 82).
+    if (name === 'error') throw readNamedError(data)
     const payload = parseEventObject(data)
     // Some servers leave the names of the events out, and some the type in their data.
     const type = typeof payload.type === 'string' ? payload.type : name
@@ -163,6 +178,13 @@ function readWhole(message: JsonObject, text: string, state: ResponseState): voi
   if (isMissing && state.assembler.toolCallCount > 0) return
   if (typeof reason !== 'string' || isMissing) throw protocolError('invalid_finish_reason')
   state.stop(reason, stopSequence)
+}
+
+/** Reads the data of an event that its name marks as an error: a payload of any form, or a text. */
+function readNamedError(data: string): GatewayError {
+  const payload = parseJson(data)
+  const isUsable = isJsonObject(payload) && !isTextTooDeep(data, payload)
+  return readExternalErrorEvent(isUsable ? payload : { message: data })
 }
 
 function readObject(value: unknown, fault: string): JsonObject {

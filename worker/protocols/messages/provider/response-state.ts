@@ -2,6 +2,7 @@
 // the end and the usage. A whole response is reported as blocks that begin with all of their content.
 
 import {
+  ENTRY_CHARACTERS,
   EventAssembler,
   type FinishEvent,
   type FinishReason,
@@ -16,6 +17,7 @@ import { isCut } from '../../shared/cut-calls.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
+import { BlockOrder } from './block-order.ts'
 import { type BlockReader, createBlockReader } from './blocks.ts'
 import type { MessagesCompatibleAnomaly, MessagesCompatibleReading } from './reading.ts'
 import { UsageReader } from './usage.ts'
@@ -44,15 +46,15 @@ export class ResponseState {
   readonly #usage = new UsageReader()
   readonly #reported = new Set<string>()
   readonly #issuedIds = new Set<string>()
-  #openBlock: BlockReader | undefined
-  #openIndex = -1
-  /** The highest index of a block so far. */
-  #highestIndex = -1
+  readonly #order = new BlockOrder(this.assembler)
+  /** The blocks that began, by their index: a delta or an end may come for each of them. */
+  readonly #blocks = new Map<number, BlockReader>()
+  #lastBlock: BlockReader | undefined
+  #blockCount = 0
   #hasBlocks = false
+  #isLastOver = true
   #stopReason: string | null = null
   #stopSequence: string | undefined
-  /** Arguments that came in pieces, where the client gets them as an object. */
-  readonly #pieced: string[] = []
 
   constructor(options: ResponseStateOptions) {
     this.#options = options
@@ -67,9 +69,9 @@ export class ResponseState {
     return this.#stopReason !== null
   }
 
-  /** The response has a block, and none is open: it may end here. */
+  /** The response has a block, and the last one has ended: it may end here. */
   get mayEndWithoutReason(): boolean {
-    return this.#hasBlocks && this.#openBlock === undefined
+    return this.#hasBlocks && this.#isLastOver
   }
 
   take(): NormalizedEvent[] {
@@ -92,42 +94,49 @@ export class ResponseState {
   }
 
   /**
-   * Begins a block, which ends the one before it. Raises `provider_protocol_error` for a malformed one.
+   * Begins a block. Raises `provider_protocol_error` for a malformed one.
    * @param digits the block with the digits of its large integers, from its JSON text.
    */
   startBlock(index: number, block: Payload, digits: (block: Payload) => Payload): void {
-    this.#closeBlock()
+    this.#lastBlock?.giveWay()
     const { assembler } = this
     const { createNonce, reading } = this.#options
-    this.#openIndex = index
-    this.#highestIndex = Math.max(this.#highestIndex, index)
-    const opened = createBlockReader(block, { assembler, createNonce, issuedIds: this.#issuedIds, reading, digits })
+    const opened = createBlockReader(block, {
+      assembler,
+      order: this.#order,
+      number: this.#blockCount++,
+      createNonce,
+      issuedIds: this.#issuedIds,
+      reading,
+      digits
+    })
     if (opened === undefined) {
       const type = typeof block.type === 'string' ? block.type.slice(0, WORD_CHARACTERS_MAX) : ''
       this.#reportOnce('content_block_ignored', type)
     } else this.#hasBlocks = true
-    this.#openBlock = opened ?? IGNORED_BLOCK
+    this.#lastBlock = opened ?? IGNORED_BLOCK
+    this.#isLastOver = false
+    assembler.keep(ENTRY_CHARACTERS)
+    this.#blocks.set(index, this.#lastBlock)
   }
 
-  /** Adds a delta to the open block. Raises `provider_protocol_error` for a block that is not open and for the delta of another kind. */
+  /** Adds a delta to a block. Raises `provider_protocol_error` for a block that never began and for the delta of another kind. */
   addDelta(index: number, delta: Payload): void {
-    if (this.#openBlock === undefined || index !== this.#openIndex) throw protocolError('invalid_stream_block')
-    if (this.#openBlock.add(delta)) return
+    if (this.#findBlock(index).add(delta)) return
     const type = typeof delta.type === 'string' ? delta.type.slice(0, WORD_CHARACTERS_MAX) : ''
     this.#reportOnce('content_delta_ignored', type)
   }
 
   /** Ends a block. Raises `provider_protocol_error` for one that never began. */
   stopBlock(index: number): void {
-    if (index > this.#highestIndex) throw protocolError('invalid_stream_block')
-    // Another block may have ended it already.
-    if (index === this.#openIndex) this.#closeBlock()
+    const block = this.#findBlock(index)
+    block.close()
+    if (block === this.#lastBlock) this.#isLastOver = true
   }
 
   /** Takes the stop reason. Raises `provider_protocol_error` for a second one that is another. */
   stop(word: string, stopSequence: unknown): void {
     if (this.#stopReason !== null && this.#stopReason !== word) throw protocolError('duplicate_stream_terminal')
-    this.#closeBlock()
     this.#stopReason = word
     if (word === 'stop_sequence' && typeof stopSequence === 'string' && stopSequence !== '') {
       this.#stopSequence = stopSequence
@@ -137,9 +146,10 @@ export class ResponseState {
   /** Passes on what is open, then the usage, and ends the response. Raises `provider_protocol_error` for arguments that the client cannot get. */
   finish(): void {
     if (this.isOver) return
-    this.#closeBlock()
+    for (const block of this.#blocks.values()) block.close()
+    this.#order.finish()
     const reason = this.#mapFinish()
-    if (!isCut({ reason }) && !this.#pieced.every(isObjectText)) throw protocolError('invalid_stream_tool_call')
+    if (!isCut({ reason }) && !this.#hasObjectArguments()) throw protocolError('invalid_stream_tool_call')
     const end: Omit<FinishEvent, 'type'> = {
       reason,
       providerReason: this.#stopReason?.slice(0, WORD_CHARACTERS_MAX) ?? null,
@@ -162,12 +172,17 @@ export class ResponseState {
     this.#reportOnce('stream_event_ignored', type.slice(0, WORD_CHARACTERS_MAX))
   }
 
-  #closeBlock(): void {
-    const block = this.#openBlock
-    this.#openBlock = undefined
-    this.#openIndex = -1
-    const pieced = block?.close()
-    if (pieced !== undefined && this.#options.reading.needsJsonArguments) this.#pieced.push(pieced)
+  #findBlock(index: number): BlockReader {
+    const block = this.#blocks.get(index)
+    if (block === undefined) throw protocolError('invalid_stream_block')
+    return block
+  }
+
+  /** Arguments that came in pieces are texts, where the client gets them as objects. */
+  #hasObjectArguments(): boolean {
+    if (!this.#options.reading.needsJsonArguments) return true
+    for (const { pieces } of this.#blocks.values()) if (pieces !== undefined && !isObjectText(pieces)) return false
+    return true
   }
 
   #mapFinish(): FinishReason {
@@ -187,7 +202,7 @@ export class ResponseState {
 }
 
 /** A block of a kind that the normalized form has no place for. */
-const IGNORED_BLOCK: BlockReader = { add: () => true, close: () => undefined }
+const IGNORED_BLOCK: BlockReader = { add: () => true, giveWay: () => undefined, close: () => undefined }
 
 /** True for the text of an object, and for a blank text, which stands for no arguments. */
 function isObjectText(text: string): boolean {

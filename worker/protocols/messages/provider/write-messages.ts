@@ -157,7 +157,7 @@ class ConversationWriter {
           // A client that got the thinking in pieces returns its signature on the last of them.
           const text = form === 'pieces' ? openThought + part.text : part.text
           const body = role === 'assistant' ? writeThought({ ...part, text }) : undefined
-          if (body !== undefined) blocks.push({ body })
+          if (body !== undefined && !signEarlierThought(blocks, body)) blocks.push({ body })
           openThought = body === undefined ? text : ''
           break
         }
@@ -274,13 +274,23 @@ function trimEnd(content: JsonObject[]): void {
 }
 
 /**
- * Reasoning goes back only with what this kind of provider issued for it: the service refuses
- * unsigned thinking (field-lessons.md C1).
+ * Reasoning goes back only with what this kind of provider issued for it: the service refuses thinking of other providers
+ * (field-lessons.md C1). Some servers sign with an empty text, and may want their thinking back (decisions.md 82).
  */
 function writeThought({ text, state }: ReasoningPart): JsonObject | undefined {
   const { signature, redacted } = state?.messages_compatible ?? {}
   if (redacted !== undefined && redacted !== '') return { type: 'redacted_thinking', data: redacted }
-  return signature === undefined || signature === '' ? undefined : { type: 'thinking', thinking: text, signature }
+  const isEmpty = signature === undefined || (signature === '' && text === '')
+  return isEmpty ? undefined : { type: 'thinking', thinking: text, signature }
+}
+
+/** Puts a signature that came behind other blocks on its thinking. False for a thought of its own (decisions.md 82). */
+function signEarlierThought(blocks: readonly Block[], { type, thinking, signature }: JsonObject): boolean {
+  if (type !== 'thinking' || thinking !== '') return false
+  const earlier = blocks.findLast(({ body }) => body.type === 'thinking')?.body
+  if (earlier?.signature !== '') return false
+  earlier.signature = signature as string
+  return true
 }
 
 function writeResult(part: ToolResultPart, toolUseId: string): JsonObject {

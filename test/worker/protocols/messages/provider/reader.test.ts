@@ -1,6 +1,7 @@
 import t from 'tap'
 import { accumulateEvents, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { messagesCompatibleFace } from '../../../../../worker/protocols/messages/provider/face.ts'
+import { checkGrammar } from '../../../normalized/grammar.ts'
 import {
   answer,
   call,
@@ -10,6 +11,7 @@ import {
   messageDelta,
   messageStart,
   messageStop,
+  openReader,
   readStream,
   readWhole,
   start,
@@ -41,7 +43,6 @@ t.test('every fault of the order of frames has its id', async t => {
     invalid_stream_block: [
       [messageStart(), textDelta(0, 'a')],
       [messageStart(), stop(0)],
-      [messageStart(), ...text(0, 'a'), textDelta(0, 'b')],
       [messageStart(), openText, textDelta(1, 'b')],
       [messageStart(), openText, stop(1)],
       [messageStart(), start(-1, { type: 'text', text: '' })],
@@ -318,7 +319,7 @@ t.test('an id of another form is not shown', async t => {
 
 t.test('frames that are read as text of a known form belong to the open block', async t => {
   const frames = [messageStart(), openText, ...['a', 'b', 'c'].map(piece => textDelta(0, piece)), stop(0)]
-  t.equal(findCause(readStream([writeFrames([...frames, textDelta(0, 'd')])])), 'invalid_stream_block')
+  t.equal(findCause(readStream([writeFrames([...frames, textDelta(1, 'd')])])), 'invalid_stream_block')
   const others = [...frames, ...text(1, 'd', 'e', 'f'), messageDelta(), messageStop]
   t.match(accumulateEvents(readStream([writeFrames(others)])).items, [{ text: 'abc' }, { text: 'def' }])
 })
@@ -332,4 +333,124 @@ t.test('a reader that has ended takes nothing more', async t => {
   t.equal(reader.push(stream(text(0, 'a'))).at(-1)?.type, 'finish')
   t.same(reader.push(writeFrames(['x'])), [])
   t.same(reader.end(), [])
+})
+
+/** What a stream of blocks becomes. */
+const itemsOf = (blocks: readonly object[], reason = 'end_turn') => {
+  const events = readStream([stream(blocks, reason)])
+  t.same(checkGrammar(events), [])
+  return accumulateEvents(events).items
+}
+
+const thinking = (index: number, piece: string) => delta(index, { type: 'thinking_delta', thinking: piece })
+const signed = (index: number, signature: string) => delta(index, { type: 'signature_delta', signature })
+const openThinking = (index: number) => start(index, { type: 'thinking', thinking: '' })
+const openCall = (index: number, name = 'f') =>
+  start(index, { type: 'tool_use', id: `toolu_${index}`, name, input: {} })
+
+t.test('blocks may end late, as a local server ends them (decisions.md 82)', async t => {
+  const unsigned = { messages_compatible: { signature: '' } }
+  t.match(
+    itemsOf([
+      openThinking(0),
+      thinking(0, 'hm'),
+      start(1, { type: 'text', text: '' }),
+      textDelta(1, 'Hel'),
+      textDelta(1, 'lo'),
+      signed(0, ''),
+      stop(0),
+      stop(1)
+    ]),
+    [
+      { type: 'reasoning', text: 'hm', state: unsigned },
+      { type: 'text', text: 'Hello' }
+    ]
+  )
+  t.match(
+    itemsOf(
+      [
+        openThinking(0),
+        thinking(0, 'hm'),
+        openCall(1),
+        inputDelta(1, '{"a":'),
+        inputDelta(1, '1}'),
+        openCall(2, 'g'),
+        inputDelta(2, '{}'),
+        signed(0, ''),
+        stop(0),
+        stop(1),
+        stop(2)
+      ],
+      'tool_use'
+    ),
+    [
+      { type: 'reasoning', text: 'hm', state: unsigned },
+      { type: 'tool-call', id: 'toolu_1', name: 'f', arguments: '{"a":1}' },
+      { type: 'tool-call', id: 'toolu_2', name: 'g', arguments: '{}' }
+    ]
+  )
+})
+
+t.test('content of blocks that alternate stays with its block (decisions.md 82)', async t => {
+  t.match(
+    itemsOf(
+      [
+        openCall(0),
+        openCall(1, 'g'),
+        inputDelta(1, '{"b"'),
+        inputDelta(0, '{"a":'),
+        start(2, { type: 'text', text: '' }),
+        textDelta(2, 'So'),
+        inputDelta(1, ':2}'),
+        inputDelta(0, '1}'),
+        stop(2),
+        stop(1),
+        stop(0)
+      ],
+      'tool_use'
+    ),
+    [
+      { name: 'f', arguments: '{"a":1}' },
+      { name: 'g', arguments: '{"b":2}' },
+      { type: 'text', text: 'So' }
+    ]
+  )
+  t.match(itemsOf([...text(0, 'a'), openThinking(1), textDelta(0, 'b'), thinking(1, 'hm'), stop(1)]), [
+    { text: 'a' },
+    { text: 'b' },
+    { type: 'reasoning', text: 'hm' }
+  ])
+})
+
+t.test('a call without an end holds nothing up once its arguments are whole', async t => {
+  const reader = openReader()
+  const push = (...frames: object[]) => reader.push(writeFrames(frames)).map(({ type }) => type)
+  push(messageStart(), openCall(0), inputDelta(0, '{"a":1}'))
+  t.same(push(openCall(1, 'g')), ['tool-call-end', 'tool-call-start'])
+  t.same(push(start(2, { type: 'text', text: '' }), textDelta(2, 'a')), [], 'arguments may still come')
+  t.same(push(stop(1)), ['tool-call-delta', 'tool-call-end', 'text-start', 'text-delta'])
+})
+
+t.test('a signature that comes behind other content goes back on its thinking (decisions.md 82)', async t => {
+  const events = readStream([
+    stream(
+      [openThinking(0), thinking(0, 'hm'), openCall(1), inputDelta(1, '{}'), signed(0, 'SIG'), stop(0), stop(1)],
+      'tool_use'
+    )
+  ])
+  t.match(accumulateEvents(events).items, [
+    { type: 'reasoning', text: 'hm', state: { messages_compatible: { signature: '' } } },
+    { type: 'tool-call' },
+    { type: 'reasoning', text: '', state: { messages_compatible: { signature: 'SIG' } } }
+  ])
+})
+
+t.test('an event named error is an error, whatever its data look like (decisions.md 82)', async t => {
+  const shapes = ['overloaded', '{"message":"x"}', '"text"', '[1]', '{"type":"content_block_stop","index":0}', 'null']
+  for (const data of shapes) {
+    const events = readStream([writeFrames([messageStart(), openText]), Buffer.from(`event: error\ndata: ${data}\n\n`)])
+    t.match(findError(events), { code: 'provider_failure', status: 502 }, data)
+  }
+  const typed = Buffer.from('event: error\ndata: {"type":"overloaded_error","message":"x"}\n\n')
+  t.match(findError(readStream([writeFrames([messageStart()]), typed])), { status: 503 })
 })
