@@ -1,6 +1,7 @@
 // The facts of a request that an executor needs for its upstream call.
 
 import type { Logger } from '../../shared/logging.ts'
+import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { JsonObject } from '../normalized/index.ts'
 import type { CallContext, Executor } from '../providers/types.ts'
@@ -25,12 +26,15 @@ export function createCallContext(
   { log }: { log: Logger },
   context: RequestContext,
   { extraHeaders, wantsFileBytes = false, onLeftOut, providerKind }: CallContextOptions,
-  { forwardsHeaders }: Pick<Executor, 'forwardsHeaders'>
+  { forwardsHeaders }: Pick<Executor, 'forwardsHeaders'>,
+  plan?: ExecutionPlan
 ): CallContext {
   const { requestId, signal } = context
   const headers = forwardsHeaders ? planHeaders(log, context, extraHeaders) : NO_HEADERS
   const readLogIds = () => context.logIds
-  const call = { requestId, signal, headers, wantsFileBytes, readLogIds, ...(onLeftOut && { onLeftOut }) }
+  const call: CallContext = { requestId, signal, headers, wantsFileBytes, readLogIds, ...(onLeftOut && { onLeftOut }) }
+  // Only an alias of an external provider declares capabilities.
+  if (plan?.capabilities !== undefined) call.target = { alias: plan.publicModel, upstreamModel: plan.upstreamModel }
   if (!context.isObserved) return call
   return {
     ...call,

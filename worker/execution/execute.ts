@@ -36,7 +36,7 @@ export async function execute<Result>(
   try {
     const { executor, release } = runtime.executors.acquire(plan.profileId, context.authorization)
     try {
-      return await work(executor, createCallContext(runtime, context, options, executor))
+      return await work(executor, createCallContext(runtime, context, options, executor, plan))
     } finally {
       release()
     }

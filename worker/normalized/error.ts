@@ -303,6 +303,12 @@ export interface GatewayErrorOptions {
   status?: number | undefined
   /** The status that the provider's own error states; null for one that states none. For counts and the log only. */
   upstreamStatus?: number | null | undefined
+  /** The provider's own code of a refusal: a short word that clients of the completions family act on (decisions.md 81). */
+  providerCode?: string | undefined
+  /** The provider's own name of the member that it refuses. */
+  providerParam?: string | undefined
+  /** The provider's words where no client may see them. For the log only. */
+  providerText?: string | undefined
   /** The class of the failure, where the code stands for several: a kept status of 402 is no failure of the server. */
   kind?: ErrorKind | undefined
   /** Seconds to wait before another attempt, or the date the upstream gave, passed on as `retry-after`. */
@@ -327,6 +333,9 @@ export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly upstreamStatus: number | null | undefined
+  readonly providerCode: string | undefined
+  readonly providerParam: string | undefined
+  readonly providerText: string | undefined
   readonly kind: ErrorKind
   readonly param: string | undefined
   readonly retryAfter: string | undefined
@@ -346,6 +355,9 @@ export class GatewayError extends Error {
     this.code = code
     this.status = options.status ?? definition.status
     this.upstreamStatus = options.upstreamStatus
+    this.providerCode = options.providerCode
+    this.providerParam = options.providerParam
+    this.providerText = options.providerText
     this.kind = options.kind ?? definition.kind
     this.param = options.param
     this.retryAfter = options.retryAfter

@@ -37,6 +37,8 @@ export interface CallContext {
   requestId: string
   /** The ids of the request for log lines; without it `requestId` is the only one. */
   readLogIds?: () => object
+  /** What the client asked for and what the provider is asked for, of a call to an external provider. */
+  target?: { alias: string; upstreamModel: string | undefined }
   /** Aborted at a client disconnect, at the drain deadline and at the request's own deadline. The reason is a `GatewayError`. */
   signal: AbortSignal
   /** Headers for every call of this request, names and values in turn, in the provider's spelling; already filtered. */

@@ -82,7 +82,7 @@ t.test('bridge 73: no header of the client is sent upstream', async t => {
 t.test('bridge 86: an unusable answer is one code for the client, and its reason is in the log', async t => {
   const rows: Array<[body: string, reasonId: string]> = [
     ['{"choices":', 'invalid_json_response'],
-    [JSON.stringify(chatAnswer('x')).replace('"stop"', '"eos"'), 'invalid_finish_reason'],
+    [JSON.stringify(chatAnswer('x')).replace('"stop"', '7'), 'invalid_finish_reason'],
     [JSON.stringify(chatAnswer('x'.repeat(1_100_000))), 'response_too_large']
   ]
   for (const [body, reasonId] of rows) {

@@ -26,7 +26,8 @@ const timeout = {
   isTold: false
 }
 
-const statuses: ReadonlyArray<[number, ExpectedFailure]> = [
+/** What a client sees of every status of a provider. */
+export const statuses: ReadonlyArray<[number, ExpectedFailure]> = [
   [400, { ...refused, status: 400, messages: 'invalid_request_error', isTold: true }],
   [409, { ...refused, status: 409, messages: 'invalid_request_error', isTold: false }],
   [413, { ...refused, status: 413, messages: 'request_too_large', isTold: true }],
@@ -52,19 +53,10 @@ const statuses: ReadonlyArray<[number, ExpectedFailure]> = [
   [501, { ...failed, status: 500, messages: 'api_error', content: 'INTERNAL' }],
   [502, { ...failed, status: 502, messages: 'api_error', content: 'UNAVAILABLE' }],
   [503, { ...failed, status: 503, messages: 'overloaded_error', content: 'UNAVAILABLE' }],
-  [504, timeout]
+  [504, timeout],
+  // Some services say so that they are overloaded (decisions.md 81).
+  [529, { ...failed, status: 503, messages: 'overloaded_error', content: 'UNAVAILABLE' }]
 ]
-
-/** The wire's own status of an overloaded service. */
-const overloaded: [number, ExpectedFailure] = [
-  529,
-  { ...failed, status: 503, messages: 'overloaded_error', content: 'UNAVAILABLE' }
-]
-
-/** What a client sees of every status of a provider of this kind. */
-export function listStatuses(kind: string): ReadonlyArray<[number, ExpectedFailure]> {
-  return kind === 'messages_compatible' ? [...statuses, overloaded] : statuses
-}
 
 /** Checks the type and the code of a failure. */
 export function checkFailure(t: Test, family: Family, failure: Failure, expected: ExpectedFailure): void {

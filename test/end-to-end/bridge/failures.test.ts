@@ -9,9 +9,9 @@ import { readLog } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { readEnd } from '../system/support.ts'
-import { checkFailure, listStatuses } from './failure-statuses.ts'
+import { checkFailure, statuses } from './failure-statuses.ts'
 import { ask, families, openStream, send } from './families.ts'
-import { content, nativeCredentials, providers, startBridge } from './providers/index.ts'
+import { chat, content, nativeCredentials, providers, startBridge } from './providers/index.ts'
 
 const bridge = await startBridge(t)
 const { gateway, emulator } = bridge
@@ -57,7 +57,7 @@ for (const provider of providers) {
       const how = `${who}, ${isStream ? 'before a stream' : 'whole'}`
 
       t.test(`bridge 84: a provider's status is the client's as the contract maps it: ${how}`, async t => {
-        for (const [status, expected] of listStatuses(provider.kind)) {
+        for (const [status, expected] of statuses) {
           const response = await put(`[[error:${status} retry=7 json message=These are my words]]`, isStream)
           t.equal(response.status, expected.status, `${status}: ${response.text}`)
           const failure = family.readFailure(response)
@@ -200,12 +200,64 @@ t.test('content: the service has the wait in the details of its error', async t 
   }
 })
 
-t.test('no log line has the words or the key of a provider', async t => {
-  const log = JSON.stringify(readLog(gateway))
+t.test('no log line has the key of a provider, or the words that its client gets', async t => {
+  const lines = readLog(gateway)
+  const log = JSON.stringify(lines)
   t.match(log, /upstream_call_failed/)
   for (const { key } of providers) t.notMatch(log, key)
   t.notMatch(log, nativeCredentials)
-  t.notMatch(log, /my words/)
+  const told = lines.filter(line => JSON.stringify(line).includes('my words'))
+  const hidden = statuses.filter(([, { isTold }]) => !isTold).map(([status]) => status)
+  t.strictSame([...new Set(told.map(line => line.status))].sort(), hidden.sort(), 'decisions.md 81')
+  for (const line of told) t.match(line, { event: 'upstream_call_failed', provider_text: 'These are my words' })
+  for (const { aliases, models } of providers) {
+    const names = { status: 404, alias: aliases.keyed, upstream_model: models.keyed }
+    t.ok(
+      told.some(line => Object.entries(names).every(([name, value]) => line[name] === value)),
+      'the line of a 404 names alias and model (decisions.md 114)'
+    )
+  }
+})
+
+t.test('decisions.md 81: code and member of a refusal reach clients of the completions family', async t => {
+  const refusals: Array<[status: number, error: object, code: string | null, param: string | null]> = [
+    [400, { code: 'context_length_exceeded', param: 'messages' }, 'context_length_exceeded', 'messages'],
+    [422, { code: 'string_too_long', param: 'messages[0].content' }, 'string_too_long', 'messages[0].content'],
+    [413, { code: 'request_too_large', param: null }, 'request_too_large', null],
+    [429, { code: 'insufficient_quota', param: null }, 'insufficient_quota', null],
+    [400, { code: '1113', param: '7' }, null, null],
+    [400, { code: 'two words', param: 'x'.repeat(65) }, null, null],
+    [400, { code: 400, type: 'exceed_context_size_error' }, 'context_length_exceeded', null]
+  ]
+  for (const [status, error, code, param] of refusals) {
+    const body = { error: { message: 'The provider says no.', type: 'invalid_request_error', ...error } }
+    for (const family of families.filter(({ name }) => name === 'completions' || name === 'responses')) {
+      const put = (isStream: boolean) => send(gateway.url, family, { model: 'chat/keyed', prompt: 'Hi', isStream })
+      for (const isStream of [false, true]) {
+        emulator.respondNext({ status, body })
+        const response = await put(isStream)
+        t.equal(response.status, status)
+        t.match(family.readFailure(response), { message: 'The provider says no.', code, param }, JSON.stringify(error))
+      }
+      if (code === null || status === 413 || status === 422) continue
+      const frame = `data: ${JSON.stringify(body)}\n\n`
+      emulator.respondNext({ headers: { 'content-type': 'text/event-stream' }, chunks: [frame] })
+      const first = await put(true)
+      t.equal(first.status, status, `in the first frame: ${first.text}`)
+      t.match(family.readFailure(first), { code, param })
+      const delta = `data: ${JSON.stringify({ id: 'c1', choices: [{ index: 0, delta: { content: 'so' } }] })}\n\n`
+      emulator.respondNext({ headers: { 'content-type': 'text/event-stream' }, chunks: [delta, frame] })
+      const late = await put(true)
+      t.equal(late.status, 200)
+      t.match(family.readStreamFailure(late.text), { code }, `in a later frame: ${late.text}`)
+    }
+  }
+  const { key } = chat
+  emulator.respondNext({ status: 400, body: { error: { message: 'no', code: key, param: key } } })
+  const [family] = families
+  const masked = await send(gateway.url, family as (typeof families)[number], { model: 'chat/keyed', prompt: 'Hi' })
+  t.equal(masked.status, 400)
+  t.notMatch(masked.text, key)
 })
 
 t.test('a key that the provider does not accept, or that it misses, is the problem of the operator', async t => {

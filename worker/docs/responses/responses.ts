@@ -126,7 +126,7 @@ export const response = describe<ResponsesResponse>()(
     created_at: count,
     completed_at: count.exactOptional(),
     status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
-    error: z.strictObject({ code: z.enum(['server_error', 'rate_limit_exceeded']), message: z.string() }).nullable(),
+    error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
     incomplete_details: z.strictObject({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),
     model: z.string(),
     output: z.array(outputItem),

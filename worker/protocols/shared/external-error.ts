@@ -1,10 +1,11 @@
 // Maps the error of an external provider to the gateway's error (bridge.md 8.7). A status about the operator's credential or destination
-// is no fault of the client, so it becomes 502; of the provider's words only the message of a refused request reaches a client.
+// is no fault of the client, so it becomes 502; of the provider's words only the message, the code and the member of a refused request
+// reach a client. All others are for the operator's log.
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import { GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
 import type { ResponseHead } from '../face.ts'
-import { cleanProviderMessage, findErrorStatus } from './provider-message.ts'
+import { cleanProviderMessage, findErrorStatus, readProviderWord } from './provider-message.ts'
 import { readRetryAfter } from './response-header.ts'
 
 const MESSAGE_CHARACTERS_MAX = 500
@@ -12,11 +13,16 @@ const MESSAGE_CHARACTERS_MAX = 500
 /** Statuses whose message explains the client's own request. */
 const STATUSES_WITH_MESSAGE: ReadonlySet<number> = new Set([400, 413, 422, 429])
 
+/** The status of an overloaded service on some wires; HTTP has 503 for it (decisions.md 81). */
+const OVERLOADED = 529
+
 /** Reads the error of a response whose status is not 200. */
-export function readExternalError({ status, headers }: ResponseHead, body: Uint8Array): GatewayError {
+export function readExternalError({ status, headers }: ResponseHead, bytes: Uint8Array): GatewayError {
+  const body = readErrorBody(bytes)
   return mapExternalFailure({
     status,
-    message: STATUSES_WITH_MESSAGE.has(status) ? readMessage(body) : undefined,
+    message: typeof body === 'string' ? (STATUSES_WITH_MESSAGE.has(status) ? undefined : body) : findMessage(body),
+    ...(typeof body === 'string' ? {} : findWords(body)),
     retryAfter: readWait(readRetryAfter(headers))
   })
 }
@@ -31,7 +37,9 @@ export function findExternalError(body: Readonly<Record<string, unknown>>): Gate
   if (error === undefined || error === null || error === false) {
     if (body.object === 'error') return readErrorMember({ ...body, error: body })
     const status = typeof body.message === 'string' ? findErrorStatus(body.status) : undefined
-    return status === undefined ? undefined : mapExternalFailure({ status, message: findMessage(body) })
+    return status === undefined
+      ? undefined
+      : mapExternalFailure({ status, message: findMessage(body), ...findWords(body) })
   }
   return readErrorMember(body)
 }
@@ -44,7 +52,11 @@ export function readExternalErrorEvent(payload: Readonly<Record<string, unknown>
 function readErrorMember(body: Readonly<Record<string, unknown>>): GatewayError {
   const inner = isJsonObject(body.error) ? body.error : {}
   const stated = findErrorStatus(inner.status, inner.code, body.status, body.status_code, body.code)
-  return mapExternalFailure({ status: stated ?? findStatusOfWord(inner), message: findMessage(body) })
+  return mapExternalFailure({
+    status: stated ?? findStatusOfWord(inner),
+    message: findMessage(body),
+    ...findWords(body)
+  })
 }
 
 /** Fixed texts: the provider's own may hold prompts, hosts or credentials. */
@@ -55,12 +67,18 @@ interface ExternalFailure {
   /** Undefined for an error without a status: the provider failed. */
   status: number | undefined
   message: string | undefined
+  code?: string | undefined
+  param?: string | undefined
   retryAfter?: string | undefined
 }
 
-function mapExternalFailure({ status, message, retryAfter }: ExternalFailure): GatewayError {
-  const seen = { cause: `upstream status ${status ?? 'unknown'}`, upstreamStatus: status ?? null }
-  const explained = status !== undefined && STATUSES_WITH_MESSAGE.has(status) ? cleanMessage(message) : {}
+function mapExternalFailure({ status, message, code, param, retryAfter }: ExternalFailure): GatewayError {
+  const text = message === undefined ? undefined : cleanProviderMessage(message, MESSAGE_CHARACTERS_MAX)
+  const isExplained = status !== undefined && STATUSES_WITH_MESSAGE.has(status)
+  const seen: GatewayErrorOptions = { cause: `upstream status ${status ?? 'unknown'}`, upstreamStatus: status ?? null }
+  if (!isExplained) seen.providerText = text
+  const explained: GatewayErrorOptions = isExplained ? { providerCode: code, providerParam: param } : {}
+  if (isExplained && text !== undefined) explained.message = text
   const waiting: GatewayErrorOptions = retryAfter === undefined ? {} : { retryAfter }
   switch (status) {
     case 400:
@@ -75,7 +93,8 @@ function mapExternalFailure({ status, message, retryAfter }: ExternalFailure): G
     case 504:
       return new GatewayError('provider_timeout', seen)
     case 503:
-      return new GatewayError('provider_failure', { ...seen, message: FAILED, status, ...waiting })
+    case OVERLOADED:
+      return new GatewayError('provider_failure', { ...seen, message: FAILED, status: 503, ...waiting })
     case 502:
     case undefined:
       return new GatewayError('provider_failure', { ...seen, message: FAILED })
@@ -95,6 +114,7 @@ const statusOfWord: Readonly<Record<string, number>> = {
   rate_limit_error: 429,
   rate_limit_exceeded: 429,
   insufficient_quota: 429,
+  exceed_context_size_error: 400,
   overloaded_error: 503,
   timeout_error: 504
 }
@@ -111,21 +131,27 @@ function readWait(retryAfter: string | undefined): string | undefined {
   return retryAfter?.includes('.') === true ? undefined : retryAfter
 }
 
-function cleanMessage(message: string | undefined): GatewayErrorOptions {
-  const clean = message === undefined ? undefined : cleanProviderMessage(message, MESSAGE_CHARACTERS_MAX)
-  return clean === undefined ? {} : { message: clean }
-}
-
-function readMessage(bytes: Uint8Array): string | undefined {
+/** The body of an error; the text of one that is no JSON object: proxies in front of a provider send texts and HTML pages, which a client must not see. */
+function readErrorBody(bytes: Uint8Array): Readonly<Record<string, unknown>> | string {
+  const text = asBuffer(bytes).toString('utf8')
   try {
-    const body: unknown = JSON.parse(asBuffer(bytes).toString('utf8'))
+    const body: unknown = JSON.parse(text)
     // Some servers send a list with one error.
     const first: unknown = Array.isArray(body) ? body[0] : body
-    return isJsonObject(first) ? findMessage(first) : undefined
+    return isJsonObject(first) ? first : ''
   } catch {
-    // Proxies in front of a provider send HTML pages, which a client must not see.
-    return undefined
+    return text
   }
+}
+
+/** The code of a context that is full, on a server that has its own word for it in `error.type`. */
+const CONTEXT_FULL: Readonly<Record<string, string>> = { exceed_context_size_error: 'context_length_exceeded' }
+
+/** Code and member of an error body, where they are words that a client may act on. */
+function findWords(body: Readonly<Record<string, unknown>>): { code: string | undefined; param: string | undefined } {
+  const { code, param, type } = isJsonObject(body.error) ? body.error : body
+  const known = typeof type === 'string' && Object.hasOwn(CONTEXT_FULL, type) ? CONTEXT_FULL[type] : undefined
+  return { code: readProviderWord(code) ?? known, param: readProviderWord(param) }
 }
 
 /** The text of an error body: `error.message`, `error`, `message` or `detail`. */

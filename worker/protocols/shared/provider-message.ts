@@ -18,6 +18,14 @@ export function cleanProviderMessage(message: string, charactersMax: number): st
   return shown === '' ? undefined : shown
 }
 
+/** Names of codes and paths of members; digits alone are a number of the service that says nothing to a client (decisions.md 114). */
+const WORD = /^(?=.*[A-Za-z])[A-Za-z0-9_.[\]-]{1,64}$/
+
+/** A short identifier of an error body; undefined for any other value, and for one that looks like a secret. */
+export function readProviderWord(value: unknown): string | undefined {
+  return typeof value === 'string' && WORD.test(value) && redactor.redactText(value) === value ? value : undefined
+}
+
 /** The first value that is a status of an error, as a number or as text. */
 export function findErrorStatus(...candidates: unknown[]): number | undefined {
   for (const candidate of candidates) {

@@ -9,13 +9,13 @@ import { type CallFailure, describeCause } from './call-failure.ts'
 const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
 
 /**
- * Reports the failure to the request and writes the line `upstream_call_failed`: what was asked, how it failed and for which request; nothing of the request's or the
- * response's content. `status` is absent when the failure stands in the content of a response.
+ * Reports the failure to the request and writes the line `upstream_call_failed`: what was asked, how it failed and for which request, and the provider's words where the
+ * client does not see them (decisions.md 81). `status` is absent when the failure stands in the content of a response.
  */
 export function reportCallFailure(
   log: Logger,
   failure: CallFailure,
-  context: Pick<CallContext, 'requestId' | 'readLogIds' | 'onUpstreamFailure'>,
+  context: Pick<CallContext, 'requestId' | 'readLogIds' | 'onUpstreamFailure' | 'target'>,
   operation: UpstreamOperation
 ): void {
   const { status, errorType, error } = failure
@@ -25,12 +25,15 @@ export function reportCallFailure(
       event: 'upstream_call_failed',
       ...logIds(context),
       operation,
+      alias: context.target?.alias,
+      upstream_model: context.target?.upstreamModel,
       status: status ?? undefined,
       error_type: errorType,
       code: error.code,
       reason_id: findReasonId(failure),
       // A status has no other cause than itself.
-      cause: status === null ? describeCause(error) : undefined
+      cause: status === null ? describeCause(error) : undefined,
+      provider_text: error.providerText
     },
     'The upstream call failed'
   )

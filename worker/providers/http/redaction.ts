@@ -15,15 +15,20 @@ export interface ErrorRedaction {
   protect(log: Logger): Logger
 }
 
+interface KnownSecrets {
+  secrets: readonly string[]
+  redactor: Redactor
+}
+
 /**
  * Creates the redaction of one executor.
  * @param listSecrets texts that no client may see, wherever they occur. It returns another array when they change; it is asked when
  * something fails, so that a credential without failures costs nothing.
  */
 export function createErrorRedaction(listSecrets: () => readonly string[]): ErrorRedaction {
-  let current: { secrets: readonly string[]; redactor: Redactor } | undefined
+  let current: KnownSecrets | undefined
 
-  function findRedactor(): { secrets: readonly string[]; redactor: Redactor } {
+  function findRedactor(): KnownSecrets {
     const secrets = listSecrets()
     if (current?.secrets !== secrets) current = { secrets, redactor: createRedactor({ knownSecrets: secrets }) }
     return current
@@ -32,6 +37,9 @@ export function createErrorRedaction(listSecrets: () => readonly string[]): Erro
   function redactError(error: GatewayError): GatewayError {
     const { secrets, redactor } = findRedactor()
     const message = maskCutSecret(redactor.redactText(error.message), secrets)
+    const { providerCode, providerParam } = error
+    const isKept = [providerCode, providerParam].every(word => word === undefined || redactor.redactText(word) === word)
+    if (!isKept) return error.with({ message, providerCode: undefined, providerParam: undefined })
     return message === error.message ? error : error.with({ message })
   }
 
@@ -44,12 +52,15 @@ export function createErrorRedaction(listSecrets: () => readonly string[]): Erro
       throw GatewayError.is(thrown) ? redactError(thrown) : thrown
     },
     wrapSink: sink => new RedactedSink(sink, redactEvent),
-    protect: log =>
-      log.child(
-        {},
-        { formatters: { log: fields => findRedactor().redactor.redactValue(fields) as Record<string, unknown> } }
-      )
+    protect: log => log.child({}, { formatters: { log: fields => redactFields(fields, findRedactor()) } })
   }
+}
+
+function redactFields(fields: object, { secrets, redactor }: KnownSecrets): Record<string, unknown> {
+  const redacted = redactor.redactValue(fields) as Record<string, unknown>
+  // The face cuts the words of a provider to a length.
+  if (typeof redacted.provider_text !== 'string') return redacted
+  return { ...redacted, provider_text: maskCutSecret(redacted.provider_text, secrets) }
 }
 
 /** A shorter piece of a secret at the end of a text is not recognised: it may be the beginning of any word. */

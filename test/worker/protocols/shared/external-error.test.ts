@@ -14,7 +14,7 @@ function readError(status: number, text = '', retryAfter?: string) {
   )
 }
 
-const body = (message: unknown) => JSON.stringify({ error: { message, type: 'x', code: 'secret_code' } })
+const body = (message: unknown) => JSON.stringify({ error: { message, type: 'x', code: 'its_code' } })
 
 /** As the tables of bridge.md 8.7: what each client family gets of a status. */
 const table: Array<{
@@ -28,7 +28,7 @@ const table: Array<{
   {
     from: 400,
     status: 400,
-    code: null,
+    code: 'its_code',
     type: 'invalid_request_error',
     messages: 'invalid_request_error',
     content: 'INVALID_ARGUMENT'
@@ -44,7 +44,7 @@ const table: Array<{
   {
     from: 413,
     status: 413,
-    code: null,
+    code: 'its_code',
     type: 'invalid_request_error',
     messages: 'request_too_large',
     content: 'INVALID_ARGUMENT'
@@ -52,7 +52,7 @@ const table: Array<{
   {
     from: 422,
     status: 422,
-    code: null,
+    code: 'its_code',
     type: 'invalid_request_error',
     messages: 'invalid_request_error',
     content: 'INVALID_ARGUMENT'
@@ -76,7 +76,7 @@ const table: Array<{
   {
     from: 429,
     status: 429,
-    code: null,
+    code: 'its_code',
     type: 'rate_limit_error',
     messages: 'rate_limit_error',
     content: 'RESOURCE_EXHAUSTED'
@@ -97,14 +97,14 @@ const table: Array<{
     messages: 'api_error',
     content: 'UNAVAILABLE'
   },
-  {
-    from: 503,
+  ...[503, 529].map(from => ({
+    from,
     status: 503,
     code: 'provider_failure',
     type: 'server_error',
     messages: 'overloaded_error',
     content: 'UNAVAILABLE'
-  },
+  })),
   {
     from: 504,
     status: 504,
@@ -160,9 +160,45 @@ t.test('only the message of a refused request is passed on, bounded and without 
   }
 })
 
+t.test('what a client does not see of the words is for the log, with the same bounds (decisions.md 81)', async t => {
+  for (const status of [401, 402, 403, 404, 409, 418, 500, 502, 503, 529]) {
+    t.equal(readError(status, body('the reason')).providerText, 'the reason', String(status))
+  }
+  for (const status of [400, 413, 422, 429]) t.equal(readError(status, body('the reason')).providerText, undefined)
+  t.equal(readError(500, body('x'.repeat(900))).providerText?.length, 500)
+  t.equal(readError(500, body('see http://10.0.0.1:8000/x now')).providerText, 'see [address] now')
+  t.equal(readError(502, 'upstream connect error').providerText, 'upstream connect error')
+  for (const text of ['', '<html><body>no</body></html>', '[]', '{"error":{"message":7}}']) {
+    t.equal(readError(500, text).providerText, undefined, text)
+  }
+  t.equal(findExternalError({ error: { message: 'm', code: 503 } })?.providerText, 'm')
+})
+
+t.test('code and member of a refusal are kept when they are short words (decisions.md 81, 114)', async t => {
+  const words = (status: number, error: object) => {
+    const { providerCode, providerParam } = readError(status, JSON.stringify({ error: { message: 'm', ...error } }))
+    return [providerCode, providerParam]
+  }
+  const given = { code: 'context_length_exceeded', param: 'messages[0].content' }
+  for (const status of [400, 413, 422, 429]) t.same(words(status, given), Object.values(given))
+  for (const status of [401, 404, 409, 500, 503]) t.same(words(status, given), [undefined, undefined])
+  for (const value of ['1113', '', ' a', 'two words', 'ä', 7, null, ['a'], 'x'.repeat(65)]) {
+    t.same(words(400, { code: value, param: value }), [undefined, undefined], String(value))
+  }
+  t.same(words(400, { code: 400, type: 'exceed_context_size_error' }), ['context_length_exceeded', undefined])
+  const self = { object: 'error', message: 'm', type: 'BadRequestError', param: 'messages', code: 'too_long' }
+  t.match(readError(400, JSON.stringify(self)), { providerCode: 'too_long', providerParam: 'messages' })
+  const first = { error: { message: 'm', type: 'invalid_request_error', ...given } }
+  t.match(findExternalError(first), { status: 400, providerCode: given.code, providerParam: given.param })
+  t.match(findExternalError({ error: { message: 'm', code: 'insufficient_quota' } }), {
+    status: 429,
+    providerCode: 'insufficient_quota'
+  })
+})
+
 t.test('retry-after comes from 429 and 503 only, as digits or a date', async t => {
   const date = 'Wed, 21 Oct 2099 07:28:00 GMT'
-  for (const status of [429, 503]) {
+  for (const status of [429, 503, 529]) {
     t.equal(readError(status, '', '7').retryAfter, '7')
     t.equal(readError(status, '', date).retryAfter, date)
     for (const value of ['1.5', '-1', 'soon', '\u00e4', ''])

@@ -12,8 +12,8 @@ export function writeCompletionsStreamError(error: GatewayError): ErrorEnvelope 
     error: {
       message: error.message,
       type: error.kind === 'rate-limit' ? 'rate_limit_error' : 'server_error',
-      param: error.code === 'model_concurrency_limit' ? 'model' : null,
-      code: upstreamFailures.has(error.code) ? 'stream_error' : error.code
+      param: error.code === 'model_concurrency_limit' ? 'model' : (error.providerParam ?? null),
+      code: error.providerCode ?? (upstreamFailures.has(error.code) ? 'stream_error' : error.code)
     }
   }
 }

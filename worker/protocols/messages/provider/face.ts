@@ -1,10 +1,9 @@
 // The provider face of the kind `messages_compatible`, whose wire is that of Anthropic Messages.
 
 import type { ProviderFace } from '../../face.ts'
-import { findExternalError } from '../../shared/external-error.ts'
+import { findExternalError, readExternalError } from '../../shared/external-error.ts'
 import { messagesCompatibleAcceptance } from './acceptance.ts'
 import { messagesCompatibleTokenCount } from './count-tokens.ts'
-import { readError } from './error.ts'
 import { messagesCompatibleModels } from './models.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
 import { messagesCompatiblePassing } from './passing.ts'
@@ -16,7 +15,7 @@ export const messagesCompatibleFace: ProviderFace<MessagesCompatibleOptions, Mes
   accepts: messagesCompatibleAcceptance,
   writeChat,
   createReader,
-  readError,
+  readError: readExternalError,
   findError: findExternalError,
   passing: messagesCompatiblePassing,
   countTokens: messagesCompatibleTokenCount,

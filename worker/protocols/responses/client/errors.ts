@@ -12,7 +12,8 @@ export const writeResponsesError = writeErrorEnvelope
 /** Writes the `error` member of a failed response, for an error after the first byte. */
 export function writeResponsesFailure(error: GatewayError): ResponsesFailure {
   const code = error.kind === 'rate-limit' ? 'rate_limit_exceeded' : 'server_error'
-  return { code, message: error.message }
+  // Agents act on some codes, such as that of a context that is full (decisions.md 81).
+  return { code: error.providerCode ?? code, message: error.message }
 }
 
 /**

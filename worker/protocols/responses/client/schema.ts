@@ -205,7 +205,8 @@ export type ResponsesEcho = {
   access_programs: null
 }
 
-export type ResponsesFailure = { code: 'server_error' | 'rate_limit_exceeded'; message: string }
+/** `server_error` or `rate_limit_exceeded`, or the provider's own code of a refusal. */
+export type ResponsesFailure = { code: string; message: string }
 
 export type ResponsesResponse = ResponsesEcho & {
   id: string

@@ -72,13 +72,15 @@ const STATUSES_WITHOUT_CODE = new Set([400, 409, 413, 422, 500])
 function mapCode(error: GatewayError): string | null {
   switch (error.code) {
     case 'upstream_rejected':
+      return error.providerCode ?? (STATUSES_WITHOUT_CODE.has(error.status) ? null : 'provider_failure')
+    case 'rate_limited':
+      return error.providerCode ?? null
     case 'upstream_error':
       return STATUSES_WITHOUT_CODE.has(error.status) ? null : 'provider_failure'
     case 'upstream_unauthorized':
       return 'invalid_api_key'
     case 'upstream_forbidden':
     case 'upstream_not_found':
-    case 'rate_limited':
     case 'internal_error':
       return null
     default:
@@ -103,6 +105,6 @@ function mapParam(error: GatewayError): string | null {
     case 'unsupported_response_format':
       return error.param ?? 'response_format.type'
     default:
-      return error.param ?? null
+      return error.param ?? error.providerParam ?? null
   }
 }
