@@ -178,3 +178,33 @@ for (const family of families) {
     t.notMatch(response.text, 'of the provider')
   })
 }
+
+const candidateOf = (finishReason: string, parts?: object[]) => ({
+  candidates: [{ index: 0, ...(parts === undefined ? {} : { content: { role: 'model', parts } }), finishReason }],
+  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+  modelVersion: 'up',
+  responseId: 'r1'
+})
+
+for (const family of families) {
+  // A client of the same protocol gets what the provider wrote.
+  if (family.name === content.passes) continue
+  for (const isStream of [false, true]) {
+    const how = `${family.name}, ${isStream ? 'streamed' : 'whole'}`
+    const shape = (body: object) => (isStream ? [body] : body)
+
+    t.test(`a malformed call with nothing but a signature is a failure (decisions.md 83): ${how}`, async t => {
+      const body = candidateOf('MALFORMED_FUNCTION_CALL', [{ text: '', thoughtSignature: 'QUJD' }])
+      const response = await exchange(content, family, { body: shape(body), more: family.tools })
+      if (response.status === 200) t.ok(family.readStreamFailure(response.text), response.text)
+      else t.match(family.readFailure(response), { message: /./ })
+    })
+
+    t.test(`MODEL_ARMOR is a block (decisions.md 83): ${how}`, async t => {
+      const response = await exchange(content, family, { body: shape(candidateOf('MODEL_ARMOR')) })
+      t.equal(response.status, 200)
+      const { finish } = isStream ? family.readStream(response) : family.read(response)
+      t.match(finish, /^(content_filter|refusal)$/)
+    })
+  }
+}

@@ -36,7 +36,7 @@ const ENCODINGS_MAX = 3
 
 /** Converts the content of a tool result to an object; that of a failed one has the member `is_error` (messages.md 3.4). */
 export function coerceToolResult(content: readonly ContentPart[], isError: boolean): CoercedResult {
-  const text = joinTexts(content)
+  const text = joinResultTexts(content)
   if (text.trim() === '') return withText(isError ? { error: '', is_error: true } : {})
   const { value, object } = decodeText(text)
   if (isError) return withText({ error: value, is_error: true })
@@ -44,7 +44,8 @@ export function coerceToolResult(content: readonly ContentPart[], isError: boole
   return isObjectText(text) ? { object, text } : withText(object)
 }
 
-function joinTexts(content: readonly ContentPart[]): string {
+/** The texts of a result as one. */
+export function joinResultTexts(content: readonly ContentPart[]): string {
   const texts: string[] = []
   for (const part of content) if (part.type === 'text' || part.type === 'refusal') texts.push(part.text)
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('\n')

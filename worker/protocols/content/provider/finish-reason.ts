@@ -21,6 +21,9 @@ const ends: Readonly<Record<string, WireEnd>> = {
   BLOCKLIST: { type: 'reason', reason: 'content-filter', filter: 'blocklist', isKnown: true },
   PROHIBITED_CONTENT: filtered,
   SPII: filtered,
+  // Words of the feedback to a prompt, which some services give as a finish reason too (decisions.md 83).
+  MODEL_ARMOR: filtered,
+  JAILBREAK: filtered,
   IMAGE_SAFETY: filtered,
   IMAGE_PROHIBITED_CONTENT: filtered,
   IMAGE_RECITATION: filtered,

@@ -1,6 +1,7 @@
-// What generations of models of this wire need or lack, by the number in their names. Models of other names get what the newest accept.
+// What generations of models of this wire need or lack, by the number in their names. A name of the family without one, such as
+// `gemini-flash-latest`, rolls on and is a current model (decisions.md 83). Models of other names get what all accept.
 
-const GENERATION = /(?:^|\/)gemini-(\d+)/
+const FAMILY = /(?:^|\/)gemini-(\d*)/
 
 /** The first generation whose calls have signatures and that takes a level of thinking and media in results. */
 const SIGNED_GENERATION = 3
@@ -18,6 +19,7 @@ export function thinksByBudget(model: string | undefined): boolean {
 }
 
 function readGeneration(model: string | undefined): number | undefined {
-  const digits = model === undefined ? undefined : GENERATION.exec(model)?.[1]
-  return digits === undefined ? undefined : Number(digits)
+  const digits = model === undefined ? undefined : FAMILY.exec(model)?.[1]
+  if (digits === undefined) return undefined
+  return digits === '' ? SIGNED_GENERATION : Number(digits)
 }

@@ -23,7 +23,7 @@ import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import { MODEL_PREFIX } from './endpoints.ts'
 import { findError } from './errors.ts'
-import { isNoReason, readBlock, readEnd } from './finish-reason.ts'
+import { isNoReason, readBlock, readEnd, type WireEnd } from './finish-reason.ts'
 import type { ContentCompatibleAnomaly, ContentCompatibleReading } from './reading.ts'
 import { mergeUsage, readUsage, type UsageCounts } from './usage.ts'
 
@@ -40,6 +40,8 @@ export class ResponseState {
   #blockWord: string | null = null
   readonly #callIds = new Set<string>()
   #fileBytes = 0
+  /** The response has a text that a client can show: a signature alone is none. */
+  #hasReadableText = false
   readonly #reported = new Set<ContentCompatibleAnomaly>()
 
   constructor(options: ResponseStateOptions) {
@@ -116,8 +118,8 @@ export class ResponseState {
       this.#report('finish_reason_missing', {})
     }
     const word = this.#finishWord ?? this.#blockWord
-    const end = this.#finishWord === null && this.#blockWord !== null ? readBlock(this.#blockWord) : readEnd(word)
-    if (end.type === 'failed' && !hasContent && this.#options.reading.isPassed !== true) {
+    const end = this.#readEnd()
+    if (end.type === 'failed' && !this.#hasReadableText && this.#options.reading.isPassed !== true) {
       throw new GatewayError('upstream_generation_error', { cause: `upstream finish reason ${word}` })
     }
     if (end.type === 'failed') this.#report('failed_finish_reason', {})
@@ -138,6 +140,13 @@ export class ResponseState {
     this.assembler.fail(error)
   }
 
+  /** The reason of a refused prompt stands for a finish reason that is missing or unknown. */
+  #readEnd(): WireEnd {
+    const end = readEnd(this.#finishWord)
+    const saysNothing = this.#finishWord === null || (end.type === 'reason' && !end.isKnown)
+    return saysNothing && this.#blockWord !== null ? readBlock(this.#blockWord) : end
+  }
+
   #part(part: JsonValue): void {
     if (!isJsonObject(part)) throw protocolError('invalid_part')
     const { text, functionCall, inlineData, thought, thoughtSignature } = part
@@ -153,7 +162,10 @@ export class ResponseState {
   #text(text: string, isThought: boolean, state: ProviderState | undefined): void {
     const { assembler } = this
     if (isThought) assembler.reasoning(text)
-    else assembler.text(text)
+    else {
+      assembler.text(text)
+      this.#hasReadableText ||= text.trim() !== ''
+    }
     if (state === undefined) return
     if (assembler.openBlock === (isThought ? 'reasoning' : 'text')) assembler.blockState(state)
     else if (isThought) assembler.opaqueReasoning(state)

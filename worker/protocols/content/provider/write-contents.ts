@@ -19,9 +19,9 @@ import { joinTexts } from '../../shared/joined-text.ts'
 import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { ToolNameMap } from '../../shared/tool-names.ts'
-import { coerceToolResult } from '../../shared/tool-result.ts'
 import { needsSignedCalls } from './generations.ts'
 import { writeMedia } from './write-media.ts'
+import { writeResult } from './write-result.ts'
 
 export interface WrittenContents {
   systemInstruction?: JsonObject
@@ -128,7 +128,9 @@ class ConversationWriter {
         turn.role,
         parts.map(({ part }) => part)
       )
-      if (turn.hasResults) contents.add('user', [...listDefined(kept.map(({ result }) => result)), ...turn.media])
+      if (!turn.hasResults) continue
+      contents.addApart('user', listDefined(kept.map(({ result }) => result)))
+      contents.add('user', turn.media)
     }
     const written: WrittenContents = { contents: contents.list, droppedToolCalls }
     if (this.#instructions.length === 0) return written
@@ -207,7 +209,7 @@ class ConversationWriter {
     const response: JsonObject = {
       ...(wireId === undefined ? {} : { id: wireId }),
       name: this.#names.toWire(name),
-      response: coerceToolResult(part.content, part.isError).object
+      response: writeResult(part)
     }
     const inside: JsonObject[] = []
     for (const inner of part.content) {
@@ -222,11 +224,18 @@ class ConversationWriter {
   }
 }
 
-/** Contents in turn: those of one side that follow each other are one content. */
+/** Contents in turn: those of one side that follow each other are one content, except for results (decisions.md 83). */
 class ContentList {
   readonly list: JsonObject[] = []
   #role: string | undefined
   #parts: JsonObject[] = []
+
+  /** Adds a content that no other one is joined with: current models refuse results with other parts beside them. */
+  addApart(role: string, parts: readonly JsonObject[]): void {
+    this.#role = undefined
+    this.add(role, parts)
+    this.#role = undefined
+  }
 
   add(role: string, parts: readonly JsonObject[]): void {
     if (parts.length === 0) return

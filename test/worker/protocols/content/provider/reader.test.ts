@@ -28,6 +28,8 @@ t.test('every finish reason has its meaning', async t => {
     BLOCKLIST: 'content-filter',
     PROHIBITED_CONTENT: 'content-filter',
     SPII: 'content-filter',
+    MODEL_ARMOR: 'content-filter',
+    JAILBREAK: 'content-filter',
     IMAGE_SAFETY: 'content-filter',
     OTHER: 'stop',
     NO_IMAGE: 'stop',
@@ -54,6 +56,19 @@ t.test('what the model could not write is an error where there is nothing else',
     t.match(readWhole(answer(undefined, word)), [{ error: { code: 'upstream_generation_error', status: 500 } }], word)
     t.match(stream([chunk(undefined, word)]).at(-1), { error: { code: 'upstream_generation_error' } }, word)
   }
+  const unreadable = [
+    [{ text: '', thoughtSignature: 'QUJD' }],
+    [{ thoughtSignature: 'QUJD' }],
+    [{ text: 'hm', thought: true }],
+    [{ text: ' \n' }],
+    [{ functionCall: { name: 'f', args: {} } }]
+  ]
+  for (const parts of unreadable) {
+    const word = 'MALFORMED_FUNCTION_CALL'
+    const failure = { error: { code: 'upstream_generation_error' } }
+    t.match(readWhole(answer(parts, word)).at(-1), failure, JSON.stringify(parts))
+    t.match(stream([chunk(parts), chunk(undefined, word)]).at(-1), failure, JSON.stringify(parts))
+  }
   const reported = anomaliesOf(setup => readWhole(answer([{ text: 'a' }], 'MALFORMED_FUNCTION_CALL'), setup))
   t.strictSame(reported, [['failed_finish_reason', {}]])
 })
@@ -64,6 +79,8 @@ t.test('a refused prompt is a filtered response without content', async t => {
     t.strictSame(finishOf(events), { reason: 'content-filter', word: blockReason, filter: undefined })
     t.equal(events.length, 2, 'start and finish')
   }
+  const unknownEnd = { ...chunk(undefined, 'NEW_END'), promptFeedback: { blockReason: 'MODEL_ARMOR' } }
+  t.match(finishOf(readWhole(Buffer.from(JSON.stringify(unknownEnd)))), { reason: 'content-filter' })
   const feedback = { promptFeedback: { safetyRatings: [], blockReason: 'BLOCK_REASON_UNSPECIFIED' } }
   t.match(finishOf(stream([feedback, chunk([{ text: 'a' }], 'STOP')])), { reason: 'stop' })
   t.equal(causeOf([feedback]), 'incomplete_stream')

@@ -130,10 +130,10 @@ t.test('results follow their turn in the order of its calls, with the name of th
       role: 'user',
       parts: [
         { functionResponse: { id: 'a', name: 'f', response: { x: [1] } } },
-        { functionResponse: { id: 'b', name: 'g', response: { result: 'plain' } } },
-        { text: 'So?' }
+        { functionResponse: { id: 'b', name: 'g', response: { result: 'plain' } } }
       ]
-    }
+    },
+    { role: 'user', parts: [{ text: 'So?' }] }
   ])
 })
 
@@ -483,14 +483,15 @@ t.test('images of results stand in the result where the model takes them there, 
       }
     ]
   }
-  const results = (upstreamModel: string) => (contentsOf('messages', body, { upstreamModel }) as JsonObject[])[2]?.parts
+  const results = (upstreamModel: string) =>
+    (contentsOf('messages', body, { upstreamModel }) as JsonObject[]).slice(2).map(({ parts }) => parts)
   const inlineData = { mimeType: 'image/png', data: 'aGk=' }
   const response = { id: 't1', name: 'f', response: { result: 'a' } }
-  t.strictSame(results('gemini-2.5-pro'), [{ functionResponse: response }, { inlineData }, { text: 'So?' }])
-  t.strictSame(results('gemini-3-pro'), [
-    { functionResponse: { ...response, parts: [{ inlineData }] } },
-    { text: 'So?' }
-  ])
+  t.strictSame(results('gemini-2.5-pro'), [[{ functionResponse: response }], [{ inlineData }, { text: 'So?' }]])
+  for (const model of ['gemini-3-pro', 'gemini-flash-latest', 'models/gemini-pro-latest']) {
+    const inside = { functionResponse: { ...response, parts: [{ inlineData }] } }
+    t.strictSame(results(model), [[inside], [{ text: 'So?' }]], model)
+  }
 })
 
 t.test(
@@ -509,10 +510,11 @@ t.test(
         ({ parts }) => parts.filter(part => part.functionCall !== undefined).map(part => part.thoughtSignature)
       )
     const skip = 'skip_thought_signature_validator'
-    for (const model of ['gemini-3-pro-preview', 'models/gemini-3.5-flash', 'google/gemini-10']) {
+    const rolling = ['gemini-flash-latest', 'models/gemini-pro-latest']
+    for (const model of ['gemini-3-pro-preview', 'models/gemini-3.5-flash', 'google/gemini-10', ...rolling]) {
       t.strictSame(signatures(model), [skip, undefined, skip], model)
     }
-    for (const model of ['gemini-2.5-pro', 'other-gemini-3', 'gemini-flash-latest']) {
+    for (const model of ['gemini-2.5-pro', 'gemini-2.5-flash-latest', 'other-gemini-3', 'flash-latest']) {
       t.strictSame(signatures(model), [undefined, undefined, undefined], model)
     }
   }
@@ -583,4 +585,70 @@ t.test('the request of every protocol is read with its own paths', async t => {
     const { body: written } = contentCompatibleFace.writeChat(request, { upstreamModel: 'm' }, options)
     t.strictSame(written.contents, [{ role: 'user', parts: [{ text: 'hi' }] }], protocol)
   }
+})
+
+t.test('a result with a reference at any depth is sent as one text (decisions.md 83)', async t => {
+  const histories: Record<Exclude<Protocol, 'content'>, (output: string, isError?: boolean) => JsonObject> = {
+    completions: output => ({
+      messages: [
+        hi,
+        { role: 'assistant', tool_calls: [call('a', 'f', '{}')] },
+        { role: 'tool', tool_call_id: 'a', content: output }
+      ]
+    }),
+    responses: output => ({
+      input: [
+        { role: 'user', content: 'hi' },
+        { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output }
+      ]
+    }),
+    messages: (output, isError = false) => ({
+      max_tokens: 5,
+      messages: [
+        hi,
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: output, is_error: isError }] }
+      ]
+    })
+  }
+  const send = (body: JsonObject, protocol: Protocol) => {
+    const [, , results] = contentsOf(protocol, body) as Array<{ parts: Array<{ functionResponse: JsonObject }> }>
+    return results?.parts[0]?.functionResponse.response
+  }
+  for (const [protocol, history] of Object.entries(histories) as Array<[Protocol, (typeof histories)['messages']]>) {
+    for (const text of ['{"$ref":"a"}', '{"x":{"$ref":"#/Pet"}}', '{"x":[[{"\\u0024ref":"b"}]]}', '[{"$ref":"a"}]']) {
+      t.strictSame(send(history(text), protocol), { result: text }, `${protocol}: ${text}`)
+    }
+    t.strictSame(send(history('{"x":"$ref","$refs":1}'), protocol), { x: '$ref', $refs: 1 }, protocol)
+  }
+  const failed = send(histories.messages('{"$ref":"a"}', true), 'messages')
+  t.strictSame(failed, { error: '{"$ref":"a"}', is_error: true })
+})
+
+t.test('results stand in a content of their own, also between turns (decisions.md 83)', async t => {
+  const contents = contentsOf('completions', {
+    messages: [
+      hi,
+      { role: 'assistant', tool_calls: [call('a', 'f', '{}')] },
+      { role: 'tool', tool_call_id: 'a', content: '1' },
+      { role: 'user', content: 'One' },
+      { role: 'user', content: 'Two' },
+      { role: 'assistant', tool_calls: [call('b', 'f', '{}')] },
+      { role: 'tool', tool_call_id: 'b', content: '2' },
+      { role: 'assistant', content: 'So.' }
+    ]
+  }) as Array<{ role: string; parts: JsonObject[] }>
+  t.strictSame(
+    contents.map(({ role, parts }) => [role, ...parts.flatMap(part => Object.keys(part))]),
+    [
+      ['user', 'text'],
+      ['model', 'functionCall'],
+      ['user', 'functionResponse'],
+      ['user', 'text', 'text'],
+      ['model', 'functionCall'],
+      ['user', 'functionResponse'],
+      ['model', 'text']
+    ]
+  )
 })
