@@ -43,6 +43,10 @@ export type FeatureName = (typeof FEATURE_NAMES)[number]
 export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const
 export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number]
 
+/** The wires of the kind `chat_compatible` (decisions.md 86). */
+export const PROVIDER_WIRES = ['chat_completions', 'responses'] as const
+export type ProviderWire = (typeof PROVIDER_WIRES)[number]
+
 /** What happens to a member that the provider's wire cannot carry: it is left out with a notice, or the request is refused. */
 export const UNSUPPORTED_MODES = ['ignore', 'refuse'] as const
 export type UnsupportedMode = (typeof UNSUPPORTED_MODES)[number]
@@ -86,6 +90,8 @@ export interface ProviderProfile {
   readonly providerKind: ProviderKind
   /** In canonical form. */
   readonly baseUrl: string
+  /** Only where the file writes it: the wire of a kind that has several. */
+  readonly wire?: ProviderWire
   /** Name of the variable that holds the credential; absent for a keyless profile. */
   readonly credentialEnv?: string
   readonly networkPolicyRef: string
@@ -162,6 +168,7 @@ function writeProfileContent(profile: ProviderProfile): JsonObject {
     profile_id: profile.profileId,
     provider_kind: profile.providerKind,
     base_url: profile.baseUrl,
+    ...(profile.wire !== undefined && { wire: profile.wire }),
     ...(profile.credentialEnv !== undefined && { credential_env: profile.credentialEnv }),
     network_policy_ref: profile.networkPolicyRef,
     tls_policy_ref: profile.tlsPolicyRef,

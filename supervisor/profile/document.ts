@@ -3,7 +3,7 @@
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { isExternalKind } from '../../shared/profile-routes.ts'
 import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
-import { KINDS_WITH_OUTPUT_LIMIT_FIELDS, KINDS_WITH_TOKEN_COUNTING } from './policies.ts'
+import { KINDS_WITH_OUTPUT_LIMIT_FIELDS, KINDS_WITH_TOKEN_COUNTING, KINDS_WITH_WIRES } from './policies.ts'
 import { type FileContent, type IssuePath, type ProfileContent, readFileShape } from './schema.ts'
 
 type AliasContent = ProfileContent['models'][number]
@@ -73,6 +73,7 @@ function refuseBrokenRules({ profiles, schema_version }: FileContent): void {
     if (readTokenCounting(profile) !== undefined && !KINDS_WITH_TOKEN_COUNTING.has(profile.provider_kind)) {
       throw refuse('token_counting')
     }
+    if ('wire' in profile && !KINDS_WITH_WIRES.has(profile.provider_kind)) throw refuse('wire')
     for (const [position, alias] of profile.models.entries()) {
       if ('output_limit_field' in alias && !KINDS_WITH_OUTPUT_LIMIT_FIELDS.has(profile.provider_kind)) {
         throw refuse('models', position, 'output_limit_field')
@@ -97,6 +98,7 @@ function toProfile(content: ProfileContent): ProviderProfile {
     profileId: content.profile_id,
     providerKind: content.provider_kind,
     baseUrl: content.base_url.url,
+    ...('wire' in content && content.wire !== undefined && { wire: content.wire }),
     // Null is the written form of keyless.
     ...(content.credential_env != null && { credentialEnv: content.credential_env }),
     networkPolicyRef: content.network_policy_ref,

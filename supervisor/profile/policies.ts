@@ -16,6 +16,8 @@ export const PUBLIC_POLICIES: Readonly<Record<ProviderKind, string>> = {
 export const KINDS_WITH_TOKEN_COUNTING: ReadonlySet<ProviderKind> = new Set(['chat_compatible'])
 /** The kinds whose wire has two names of the output limit (`output_limit_field`). */
 export const KINDS_WITH_OUTPUT_LIMIT_FIELDS: ReadonlySet<ProviderKind> = new Set(['chat_compatible'])
+/** The kinds that have several wires (`wire`). */
+export const KINDS_WITH_WIRES: ReadonlySet<ProviderKind> = new Set(['chat_compatible'])
 
 type PolicyMembers = Pick<ProviderProfile, 'providerKind' | 'allowLoopback' | 'networkPolicyRef' | 'tlsPolicyRef'>
 

@@ -7,6 +7,7 @@ import {
   FEATURE_NAMES,
   OUTPUT_LIMIT_FIELDS,
   PROFILE_SCHEMA_VERSIONS,
+  PROVIDER_WIRES,
   type ProfileSchemaVersion,
   UNSUPPORTED_MODES
 } from '../../shared/profile.ts'
@@ -124,6 +125,10 @@ const tokenCounting = z
   .preprocess(value => (value === false ? 'off' : value), z.enum(['local', 'off']))
   .describe('Only chat_compatible. local (default): prompts are counted by the gateway; off: counting is refused.')
 
+const wire = z
+  .enum(PROVIDER_WIRES)
+  .describe('Only chat_compatible. chat_completions (default), or responses: the requests go to <base_url>/responses.')
+
 /** One version of the file: its profiles have the members that this version knows. */
 function fileSchema<Version extends ProfileSchemaVersion, Profile extends z.ZodType>(
   version: Version,
@@ -152,6 +157,7 @@ export const fileV3 = fileSchema(
     ...profileMembers,
     credential_env: variableName.nullish().describe('Name of the variable that holds the credential. Absent: keyless.'),
     model_inventory: modelInventory,
+    wire: wire.exactOptional(),
     token_counting: tokenCounting.exactOptional(),
     unsupported: unsupported.exactOptional(),
     models: z.array(aliasWithCapabilities).default([])

@@ -46,7 +46,8 @@ const state: fc.Arbitrary<ProviderState> = some<ProviderState>({
   native: some({ toolStateId: text, threadId: text, messageId: text }),
   chat_compatible: some({ reasoningDetails: text, extraContent: text }),
   messages_compatible: some({ signature: text, redacted: text }),
-  content_compatible: some({ thoughtSignature: text })
+  content_compatible: some({ thoughtSignature: text }),
+  responses: some({ reasoningItem: text, phase: text })
 })
 
 const source = fc.oneof(

@@ -2,7 +2,7 @@
 // changes afterwards (specification.md 1.1, rules 1 and 2).
 
 import { createSlotKey } from '../../shared/model-slots.ts'
-import type { OutputLimitField } from '../../shared/profile.ts'
+import type { OutputLimitField, ProviderWire } from '../../shared/profile.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
@@ -29,6 +29,8 @@ export type AliasRefusal = 'alias_disabled' | 'alias_requires_profile_v3' | 'ali
 export interface AliasRoute {
   profileId: string
   providerKind: string
+  /** Absent where the profile names none. */
+  wire?: ProviderWire
   upstreamModel: string
   /** As in the plan. */
   slotKey: string
@@ -64,6 +66,8 @@ export interface ExecutionPlan {
   profileId: string
   providerKind: string
   apiMode: ApiMode
+  /** The wire of a kind that has several; absent where the profile names none. */
+  wire?: ProviderWire
   /** Absent only when an assistant or a stored thread of the provider implies the model. */
   upstreamModel?: string
   /** The model that every response names: the client's model, or the default model when the client named none. */
@@ -99,7 +103,7 @@ export function resolveRoute(
   const upstreamModel = sentModel ?? defaultModel
   const slotKey =
     upstreamModel === undefined
-      ? lookUpProviderFace(faces, providerKind, apiMode)?.findImpliedModel?.(request)
+      ? lookUpProviderFace(faces, { providerKind, apiMode })?.findImpliedModel?.(request)
       : findSlotKey(profileId, upstreamModel)
   if (slotKey === undefined) throw new GatewayError('model_required', { param: 'model' })
   const plan: ExecutionPlan = { profileId, providerKind, apiMode, publicModel: model ?? upstreamModel ?? '', slotKey }
@@ -171,7 +175,8 @@ function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRou
 }
 
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
-  const { profileId, providerKind, upstreamModel, slotKey, refusal, capabilities, isTokenCountOff, evidence } = alias
+  const { profileId, providerKind, wire, upstreamModel, slotKey, refusal, capabilities, isTokenCountOff, evidence } =
+    alias
   if (refusal !== undefined) throw refuseAlias(refusal)
   const plan: EmbeddingsPlan = {
     profileId,
@@ -181,6 +186,7 @@ function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): Em
     publicModel,
     slotKey
   }
+  if (wire !== undefined) plan.wire = wire
   if (capabilities !== undefined) plan.capabilities = capabilities
   if (isTokenCountOff !== undefined) plan.isTokenCountOff = isTokenCountOff
   if (evidence !== undefined) plan.evidence = evidence

@@ -33,10 +33,11 @@ export function createRouteTable(set: ProfileSet, settings: RouteSettings, confi
 }
 
 function createAliasRoute(set: ProfileSet, profile: ProviderProfile, alias: ModelAlias): AliasRoute {
-  const { profileId, providerKind, tokenCounting } = profile
+  const { profileId, providerKind, wire, tokenCounting } = profile
   const { upstreamModel } = alias
   const slotKey = createSlotKey(profileId, upstreamModel)
   const route: AliasRoute = { profileId, providerKind, upstreamModel, slotKey }
+  if (wire !== undefined) route.wire = wire
   const refusal = findRefusal(set, profile, alias)
   if (refusal !== undefined) route.refusal = refusal
   const capabilities = readCapabilities(profile, alias)

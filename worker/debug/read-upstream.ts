@@ -13,7 +13,7 @@ import {
 import type { ApiMode } from '../protocols/face.ts'
 import { findProviderFace } from '../protocols/registry.ts'
 import { documentTraits } from './normalized/protocols.ts'
-import { type DebugEnvironment, findKind, type RouteSelection } from './selected-route.ts'
+import { type DebugEnvironment, findServedProfile, type RouteSelection, type ServedProfile } from './selected-route.ts'
 
 /**
  * The id of the request in place of a real one, from which clients' ids are made
@@ -38,9 +38,7 @@ export function createPlaceholderRequest(model: string): NormalizedRequest {
   }
 }
 
-interface Candidate {
-  profileId: string
-  providerKind: string
+interface Candidate extends ServedProfile {
   apiMode: ApiMode
 }
 
@@ -80,14 +78,14 @@ function listCandidates(
   const ofModel = aliases.get(named)
   const selected =
     profile !== undefined && alias === undefined
-      ? [{ profileId: profile, providerKind: findKind(routes, profile) ?? '' }]
+      ? [findServedProfile(routes, profile) ?? { profileId: profile, providerKind: '' }]
       : ofModel !== undefined
         ? [ofModel]
         : [...(dynamic === undefined ? [] : [dynamic]), ...aliases.values()]
-  const kinds = new Map(selected.map(({ profileId, providerKind }) => [providerKind, profileId]))
+  const faces = new Map(selected.map((route: ServedProfile) => [`${route.providerKind} ${route.wire ?? ''}`, route]))
   const modes: ApiMode[] = isApiModeGiven ? [apiMode] : apiMode === 'v1' ? ['v1', 'v2'] : ['v2', 'v1']
-  return [...kinds].flatMap(([providerKind, profileId]) =>
-    modes.map(mode => ({ profileId, providerKind, apiMode: mode }))
+  return [...faces.values()].flatMap(({ profileId, providerKind, wire }) =>
+    modes.map(mode => ({ profileId, providerKind, apiMode: mode, ...(wire !== undefined && { wire }) }))
   )
 }
 

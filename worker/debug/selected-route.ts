@@ -37,7 +37,7 @@ export function readSelection(body: JsonObject, { routes }: ChatConfiguration): 
   if (alias !== undefined && !routes.aliases.has(alias)) {
     throw invalidDebugRequest('Expected alias to be a public alias of a profile')
   }
-  if (profile !== undefined && findKind(routes, profile) === undefined) {
+  if (profile !== undefined && findServedProfile(routes, profile) === undefined) {
     throw invalidDebugRequest('Expected profile to be the id of a profile')
   }
   return {
@@ -96,7 +96,8 @@ export function selectPlan(
   // The model has no alias there, so nothing is declared about it and nothing but the wire is
   // asked.
   const { model } = request
-  const plan = { profileId: profile, providerKind: findKind(routes, profile) ?? '', apiMode, publicModel: model ?? '' }
+  const served = findServedProfile(routes, profile) ?? { profileId: profile, providerKind: '' }
+  const plan = { ...served, apiMode, publicModel: model ?? '' }
   return { ...plan, slotKey: '', ...(model === undefined ? {} : { upstreamModel: model }) }
 }
 
@@ -104,10 +105,16 @@ function isServedBy({ aliases }: RouteTable, profile: string, model: string | un
   return model !== undefined && aliases.get(model)?.profileId === profile
 }
 
-/** The kind of a profile; undefined for a profile that serves nothing. */
-export function findKind({ aliases, dynamic }: RouteTable, profile: string): string | undefined {
-  if (dynamic?.profileId === profile) return dynamic.providerKind
-  return [...aliases.values()].find(alias => alias.profileId === profile)?.providerKind
+/** A profile, as far as it selects a face. */
+export type ServedProfile = Pick<ExecutionPlan, 'profileId' | 'providerKind' | 'wire'>
+
+/** The kind and the wire of a profile; undefined for a profile that serves nothing. */
+export function findServedProfile({ aliases, dynamic }: RouteTable, profile: string): ServedProfile | undefined {
+  if (dynamic?.profileId === profile) return { profileId: profile, providerKind: dynamic.providerKind }
+  const alias = [...aliases.values()].find(({ profileId }) => profileId === profile)
+  if (alias === undefined) return undefined
+  const { providerKind, wire } = alias
+  return { profileId: profile, providerKind, ...(wire !== undefined && { wire }) }
 }
 
 /** The provider's body with a fixed text in place of every file that would be uploaded first. */

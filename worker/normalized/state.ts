@@ -31,6 +31,14 @@ export type ContentCompatibleState = {
   thoughtSignature?: string
 }
 
+/** What a provider of the kind `chat_compatible` wants back on the wire of Responses. */
+export type ResponsesState = {
+  /** JSON text of a reasoning item, encrypted content included. */
+  reasoningItem?: string
+  /** The phase of a message. */
+  phase?: string
+}
+
 /** What one kind wants back: texts by the name that its face gives them. */
 export type KindState = Readonly<Record<string, string | undefined>>
 
@@ -43,6 +51,7 @@ export interface ProviderState {
   chat_compatible?: ChatCompatibleState
   messages_compatible?: MessagesCompatibleState
   content_compatible?: ContentCompatibleState
+  responses?: ResponsesState
   [kind: string]: KindState | undefined
 }
 

@@ -1,11 +1,13 @@
 // The only list of client protocols and provider kinds, one line each. A further provider kind adds its line here and one in
 // `providers/registry.ts`.
 
+import type { ProviderWire } from '../../shared/profile.ts'
 import type { ClientProtocol } from '../normalized/index.ts'
 import type { ProviderCapabilities } from './capabilities.ts'
 import { completionsEmbeddingsFace } from './completions/client/embeddings.ts'
 import { completionsFace } from './completions/client/face.ts'
 import { chatCompatibleCapabilities } from './completions/provider/capabilities.ts'
+import { chatCompatibleEmbeddings } from './completions/provider/embeddings.ts'
 import { chatCompatibleFace } from './completions/provider/face.ts'
 import { contentTokenCountFace } from './content/client/count-tokens.ts'
 import { batchEmbedContentsFace, embedContentFace } from './content/client/embeddings.ts'
@@ -21,6 +23,8 @@ import { nativeCapabilities } from './native/capabilities.ts'
 import { nativeV1Face } from './native/v1/face.ts'
 import { nativeV2Face } from './native/v2/face.ts'
 import { responsesFace } from './responses/client/face.ts'
+import { responsesCompatibleCapabilities } from './responses/provider/capabilities.ts'
+import { responsesCompatibleFace } from './responses/provider/face.ts'
 
 export const clientFaces: Readonly<Record<ClientProtocol, ChatClientFace>> = {
   completions: completionsFace,
@@ -46,40 +50,65 @@ export const embeddingsFaces = {
 
 export type EmbeddingsOperation = keyof typeof embeddingsFaces
 
-/** The face of each provider kind, or its faces by API mode where it has a contract for each. */
-export type ProviderFaces = Readonly<Record<string, ProviderFace | Readonly<Record<ApiMode, ProviderFace>>>>
+/** What each wire of a kind with several has: its profiles name the wire, and `chat_completions` is that of a profile that names none. */
+export interface ByWire<Side> {
+  readonly wires: Readonly<Record<ProviderWire, Side>>
+}
+
+/** The face of each provider kind, or its faces by API mode or by wire where it has a contract for each. */
+export type ProviderFaces = Readonly<
+  Record<string, ProviderFace | Readonly<Record<ApiMode, ProviderFace>> | ByWire<ProviderFace>>
+>
 
 export const providerFaces: ProviderFaces = {
   native: { v1: nativeV1Face, v2: nativeV2Face },
-  chat_compatible: chatCompatibleFace,
+  // Both wires have the same embeddings.
+  chat_compatible: {
+    wires: {
+      chat_completions: chatCompatibleFace,
+      responses: { ...responsesCompatibleFace, embeddings: chatCompatibleEmbeddings }
+    }
+  },
   content_compatible: contentCompatibleFace,
   messages_compatible: messagesCompatibleFace
 }
 
 /** What each provider kind declares about its capabilities. */
-export const providerCapabilities: Readonly<Record<string, ProviderCapabilities>> = {
-  chat_compatible: chatCompatibleCapabilities,
+export const providerCapabilities: Readonly<Record<string, ProviderCapabilities | ByWire<ProviderCapabilities>>> = {
+  chat_compatible: {
+    wires: { chat_completions: chatCompatibleCapabilities, responses: responsesCompatibleCapabilities }
+  },
   content_compatible: contentCompatibleCapabilities,
   messages_compatible: messagesCompatibleCapabilities,
   native: nativeCapabilities
 }
 
-/** Finds the face for a plan's kind and API mode. Raises an `Error` for an unregistered kind, which preflight refuses. */
-export function findProviderFace(
-  faces: ProviderFaces,
-  { providerKind, apiMode }: { providerKind: string; apiMode: ApiMode }
-): ProviderFace {
-  const face = lookUpProviderFace(faces, providerKind, apiMode)
-  if (face === undefined) throw new Error(`No provider face is registered for the kind ${providerKind}.`)
+/** What selects the face of a call: its kind, and the API mode or the wire of a kind that has a contract for each. */
+export interface FaceSelection {
+  providerKind: string
+  apiMode: ApiMode
+  /** Of the profile; absent where it names none. */
+  wire?: ProviderWire | undefined
+}
+
+/** Finds the face for a plan. Raises an `Error` for an unregistered kind, which preflight refuses. */
+export function findProviderFace(faces: ProviderFaces, selection: FaceSelection): ProviderFace {
+  const face = lookUpProviderFace(faces, selection)
+  if (face === undefined) throw new Error(`No provider face is registered for the kind ${selection.providerKind}.`)
   return face
 }
 
 /** Like `findProviderFace`; undefined for an unregistered kind. */
 export function lookUpProviderFace(
   faces: ProviderFaces,
-  providerKind: string,
-  apiMode: ApiMode
+  { providerKind, apiMode, wire }: FaceSelection
 ): ProviderFace | undefined {
   const kind = faces[providerKind]
-  return kind === undefined || 'accepts' in kind ? kind : kind[apiMode]
+  if (kind === undefined || 'accepts' in kind) return kind
+  return 'wires' in kind ? selectWire(kind, wire) : kind[apiMode]
+}
+
+/** The side of a profile's wire, where its kind has several. */
+export function selectWire<Side extends object>(kind: Side | ByWire<Side>, wire: ProviderWire | undefined): Side {
+  return 'wires' in kind ? kind.wires[wire ?? 'chat_completions'] : kind
 }

@@ -76,8 +76,8 @@ export function createChatRelay(environment: Pick<TaskEnvironment, 'settings' | 
 /** The client protocol of each alias whose provider speaks one. */
 function listRelayedModels({ aliases }: RouteTable, faces: ProviderFaces): ReadonlyMap<unknown, ClientProtocol> {
   const models = new Map<unknown, ClientProtocol>()
-  for (const [alias, { providerKind }] of aliases) {
-    const relay = lookUpProviderFace(faces, providerKind, 'v1')?.relay
+  for (const [alias, { providerKind, wire }] of aliases) {
+    const relay = lookUpProviderFace(faces, { providerKind, apiMode: 'v1', wire })?.relay
     if (relay !== undefined) models.set(alias, relay.protocol)
   }
   return models

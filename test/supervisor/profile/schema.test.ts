@@ -332,6 +332,24 @@ t.test('token counting is a choice of chat_compatible profiles of the third vers
   expectSchemaRefusal(t, v3({ ...nativeProfile, token_counting: 'off' }), 'profiles[0].token_counting')
 })
 
+t.test(
+  'the wire is a choice of chat_compatible profiles of the third version, and part of a revision where it is written',
+  async t => {
+    for (const wire of ['chat_completions', 'responses']) {
+      const { exitCode, document } = inspectFile(v3({ wire }))
+      t.equal(exitCode, 0)
+      t.equal(document.profiles[0].wire, wire)
+    }
+    const revisionOf = (content: object) => inspectFile(content).document.config_revision
+    t.not(revisionOf(v3({ wire: 'responses' })), revisionOf(v3()))
+    t.notOk('wire' in inspectFile(v3()).document.profiles[0])
+    expectSchemaRefusal(t, v3({ wire: 'completions' }), 'profiles[0].wire')
+    expectSchemaRefusal(t, v3({ wire: null }), 'profiles[0].wire')
+    expectSchemaRefusal(t, v2({ wire: 'responses' }), 'profiles[0] has an unknown member')
+    expectSchemaRefusal(t, v3({ ...nativeProfile, wire: 'responses' }), 'profiles[0].wire')
+  }
+)
+
 t.test('bridge 48: the published vectors of both revisions hold', async t => {
   const native = {
     profile_id: 'native-main',

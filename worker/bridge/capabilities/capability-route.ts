@@ -5,6 +5,7 @@ import { findDynamicProfile, listAliases, requiresNewerSchema } from '../../../s
 import { findCell } from '../../../shared/support-matrix.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ProviderCapabilities } from '../../protocols/capabilities.ts'
+import { type ByWire, selectWire } from '../../protocols/registry.ts'
 import type { RouteTable } from '../resolve-route.ts'
 import type { CapabilityQuery } from './capability-query.ts'
 import type { CapabilityRoute } from './layers.ts'
@@ -39,7 +40,7 @@ export function modelNotFound(): GatewayError {
 export interface CapabilitySources {
   readonly profiles: ProfileSet
   readonly routes: Pick<RouteTable, 'dynamic'>
-  readonly capabilities: Readonly<Record<string, ProviderCapabilities>>
+  readonly capabilities: Readonly<Record<string, ProviderCapabilities | ByWire<ProviderCapabilities>>>
 }
 
 /** What the capabilities of the query depend on, for a route that was found. */
@@ -48,11 +49,12 @@ export function describeCapabilityRoute(
   { profile, alias }: ModelRoute,
   { profiles, routes, capabilities }: CapabilitySources
 ): CapabilityRoute {
+  const provider = capabilities[profile.providerKind]
   return {
     publicProtocol,
     apiMode,
     cell: findCell(publicProtocol, profile.providerKind),
-    provider: capabilities[profile.providerKind],
+    provider: provider && selectWire(provider, profile.wire),
     upstreamModel: alias?.upstreamModel ?? findSentModel(routes.dynamic, model),
     declaredFeatures: alias?.capabilities?.features,
     capabilityProfile: alias?.capabilityProfile,

@@ -23,7 +23,8 @@ const providerState = z
     native: z.strictObject({ tool_state_id: text, thread_id: text, message_id: text }).partial(),
     chat_compatible: z.strictObject({ reasoning_details: text, extra_content: text }).partial(),
     messages_compatible: z.strictObject({ signature: text, redacted: text }).partial(),
-    content_compatible: z.strictObject({ thought_signature: text }).partial()
+    content_compatible: z.strictObject({ thought_signature: text }).partial(),
+    responses: z.strictObject({ reasoning_item: text, phase: text }).partial()
   })
   .partial()
 

@@ -69,7 +69,7 @@ function createExecutor(
     ...options,
     onConnectionChange: dependencies.onConnectionChange
   })
-  const face = findProviderFace(faces, { providerKind, apiMode: 'v1' })
+  const face = findProviderFace(faces, { providerKind, apiMode: 'v1', wire: profile.wire })
   const client = new ProviderClient({
     origin: connections,
     credentials: createFixedCredential(credential === undefined ? signNothing : createSigner(credential)),
@@ -84,6 +84,7 @@ function createExecutor(
   })
   return createHttpExecutor({
     providerKind,
+    wire: profile.wire,
     faces,
     faceOptions: readOptions(profile.baseUrl),
     client,

@@ -2,6 +2,7 @@
 
 import { CATALOG_SERIALIZED_BYTES_MAX } from '../../../shared/catalog.ts'
 import { writeJsonBody } from '../../../shared/json.ts'
+import type { ProviderWire } from '../../../shared/profile.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { WrittenCall } from '../../protocols/face.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
@@ -15,6 +16,8 @@ import type { ErrorRedaction } from './redaction.ts'
 
 export interface HttpExecutorOptions extends ChatDependencies {
   providerKind: string
+  /** The wire that the profile names. */
+  wire?: ProviderWire | undefined
   /** The options of the profile, for the codecs of its face. */
   faceOptions: unknown
   redaction: ErrorRedaction
@@ -29,10 +32,10 @@ const MODEL_LIST_BYTES_MAX = 4 * CATALOG_SERIALIZED_BYTES_MAX
 
 /** Creates an executor. It has a method for each codec that its face has. */
 export function createHttpExecutor(options: HttpExecutorOptions): Executor {
-  const { client, faceOptions, providerKind, lifetime, connections } = options
+  const { client, faceOptions, providerKind, wire, lifetime, connections } = options
   const { wrapSink, rethrow } = options.redaction
   // Only chat has a contract for each API mode.
-  const { models } = findProviderFace(options.faces, { providerKind, apiMode: 'v1' })
+  const { models } = findProviderFace(options.faces, { providerKind, apiMode: 'v1', wire })
 
   function endLifetime(): void {
     lifetime.abort(new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' }))

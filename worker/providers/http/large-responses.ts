@@ -2,13 +2,13 @@
 // which is pure.
 
 import { randomUUID } from 'node:crypto'
-import type { ExecutionPlan } from '../../bridge/resolve-route.ts'
 import { createStopSequenceFilter, type NormalizedEvent } from '../../normalized/index.ts'
 import type { ProviderFace, ResponseHead } from '../../protocols/face.ts'
+import type { FaceSelection } from '../../protocols/registry.ts'
 
 /** A whole response to a chat: plain data that may cross a thread boundary. */
 export interface ChatResponse {
-  plan: Pick<ExecutionPlan, 'providerKind' | 'apiMode'>
+  plan: FaceSelection
   /** What the face's writer of the request left for its reader. */
   reading: unknown
   head: ResponseHead

@@ -85,7 +85,13 @@ export interface Golden {
   expect(actual: string): string
 }
 
-export type GoldenFamily = 'native-v1' | 'native-v2' | 'chat-compatible' | 'content-compatible' | 'messages-compatible'
+export type GoldenFamily =
+  | 'native-v1'
+  | 'native-v2'
+  | 'chat-compatible'
+  | 'content-compatible'
+  | 'messages-compatible'
+  | 'responses-compatible'
 
 export function listGoldens(family: GoldenFamily): Golden[] {
   const folder = join(goldenRoot, family)

@@ -1,8 +1,10 @@
 import t from 'tap'
 import { readChatOptions } from '../../../../worker/providers/compatible/chat.ts'
 
-t.test('a base URL is an API base, or the chat endpoint itself', async t => {
+t.test('a base URL is an API base, or the endpoint itself of either wire', async t => {
   const rows: Array<[baseUrl: string, chatPath: string, embeddingsPath: string]> = [
+    ['https://h.example/v1/responses', '/v1/chat/completions', '/v1/embeddings'],
+    ['https://h.example/responses/', '/chat/completions', '/embeddings'],
     ['https://h.example/v1', '/v1/chat/completions', '/v1/embeddings'],
     ['https://h.example', '/chat/completions', '/embeddings'],
     ['https://h.example/chat/completions', '/chat/completions', '/embeddings'],
@@ -15,6 +17,7 @@ t.test('a base URL is an API base, or the chat endpoint itself', async t => {
     ['https://h.example/openai%20x/v1', '/openai%20x/v1/chat/completions', '/openai%20x/v1/embeddings']
   ]
   for (const [baseUrl, chatPath, embeddingsPath] of rows) {
-    t.same(readChatOptions(baseUrl), { chatPath, embeddingsPath }, baseUrl)
+    const responsesPath = chatPath.replace(/\/chat\/completions$/, '/responses')
+    t.same(readChatOptions(baseUrl), { chatPath, responsesPath, embeddingsPath }, baseUrl)
   }
 })

@@ -1,0 +1,18 @@
+// The provider face of the kind `chat_compatible` on the wire of OpenAI Responses (decisions.md 86).
+
+import type { ProviderFace } from '../../face.ts'
+import { readExternalError } from '../../shared/external-error.ts'
+import { responsesCompatibleAcceptance } from './acceptance.ts'
+import { findResponseError } from './errors.ts'
+import type { ResponsesCompatibleOptions } from './options.ts'
+import { createReader } from './reader.ts'
+import type { ResponsesCompatibleReading } from './reading.ts'
+import { writeChat } from './request.ts'
+
+export const responsesCompatibleFace: ProviderFace<ResponsesCompatibleOptions, ResponsesCompatibleReading> = {
+  accepts: responsesCompatibleAcceptance,
+  writeChat,
+  createReader,
+  readError: readExternalError,
+  findError: findResponseError
+}
