@@ -14,11 +14,20 @@ export interface HttpResponse {
 
 type Body = object | string | Uint8Array | ReadableStream
 
-/** Sends JSON (an object) or raw bytes (a string or buffer) and reads the whole response. */
+/**
+ * Sends JSON (an object) or raw bytes (a string or buffer) and reads the whole response. Its connection closes in the middle of it only
+ * when it is a stream that ends with an error (decisions.md 108).
+ */
 export async function post(url: string, body: Body, headers: Record<string, string> = {}): Promise<HttpResponse> {
   const { isCut, ...response } = await postUntilCut(url, body, headers)
-  if (isCut) throw new Error(`The response broke off after: ${response.text}`)
+  if (isCut && !endsWithError(response.text)) throw new Error(`The response broke off after: ${response.text}`)
   return response
+}
+
+/** Whether the last frame of a stream is the error of a family. */
+export function endsWithError(text: string): boolean {
+  const last = text.trimEnd().split(/\n\n/).at(-1) ?? ''
+  return /^(event: (error|response\.failed)\ndata: |(data: )?\{"error":)/.test(last)
 }
 
 /** As `post`, and reads what arrived of a response whose connection closes in the middle of it: then `isCut` is true. */

@@ -1,10 +1,9 @@
 // The writing end of a streamed response: head at once, one write per call, back-pressure that also
 // ends at a client disconnect.
 import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { PIECE_BYTES, whenDrained, writeInPieces } from './client-writes.ts'
+import { cutResponse } from './cut-response.ts'
 import type { RequestContext } from './request-context.ts'
 
 type Piece = string | Uint8Array
@@ -22,10 +21,11 @@ export interface EventStreamWriter {
   /** Writes the last frames, if any, and ends the response. */
   end(frames?: Frames): void
   /**
-   * Writes the text so that the client reads it as a chunk of its own, then closes the connection
-   * in the middle of the response.
+   * Closes the connection in the middle of the response, once the client has had time to read what
+   * was written (decisions.md 108). A text is written before, so that the client reads it as a
+   * chunk of its own.
    */
-  cut(text: string): void
+  cut(text?: string): void
   /** No write has an effect any more: the response was ended or cut, or the client disconnected. */
   readonly isClosed: boolean
 }
@@ -47,13 +47,6 @@ export interface EventStreamOptions {
 
 /** Common proxies close an idle connection after 30 to 60 seconds. */
 const KEEP_ALIVE_INTERVAL_MS = 15_000
-/**
- * Pause before and after the last chunk of a response that is cut. Clients join chunks that arrive
- * together, and drop what they have not read yet when the connection breaks: without it an SDK
- * reports a lost connection in place of the error in the chunk.
- */
-const CUT_PAUSE_MS = 100
-
 /**
  * Starts a streamed response with status 200 and takes the reply over (completions.md 6.4). Call it
  * when the first event is there: after it, errors can only be frames. After a client disconnect the
@@ -126,12 +119,12 @@ class OpenEventStream implements EventStreamWriter {
     this.#output.end(frames)
   }
 
-  cut(text: string): void {
+  cut(text = ''): void {
     clearTimeout(this.#keepAlive)
     if (this.isClosed) return
-    this.#context.payloadLog?.chunk(this.#context, text)
+    if (text !== '') this.#context.payloadLog?.chunk(this.#context, text)
     this.#context.isCut = true
-    void this.#output.whenWritten().then(() => cutWithPauses(this.#response, text))
+    void this.#output.whenWritten().then(() => cutResponse(this.#response, text))
   }
 }
 
@@ -244,25 +237,6 @@ function toBytesIfLong(piece: string | Uint8Array): string | Uint8Array {
 }
 
 const LONG_CHARACTERS = 262_144
-
-async function cutWithPauses(response: ServerResponse, text: string): Promise<void> {
-  await pause(CUT_PAUSE_MS)
-  if (response.destroyed) return
-  response.write(text)
-  await pause(CUT_PAUSE_MS)
-  if (!response.destroyed) destroyWhenSent(response)
-}
-
-/**
- * Closes the connection of a response after the bytes that were written so far, without the end of
- * the response.
- */
-function destroyWhenSent(response: ServerResponse): void {
-  if (response.socket !== null) response.socket.destroySoon()
-  // A pipelined response gets its socket, and then writes to it, when the response before it is
-  // complete.
-  else response.once('socket', (socket: Socket) => process.nextTick(() => socket.destroySoon()))
-}
 
 function startKeepAlive(options: EventStreamOptions, write: (text: string) => void): NodeJS.Timeout | undefined {
   const { keepAliveText } = options

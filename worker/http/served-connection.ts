@@ -102,6 +102,11 @@ class ServedConnection {
     this.#endWith(outgoing)
   }
 
+  /** Serves no further request: the connection is being closed. */
+  stop(): void {
+    this.#isEnding = true
+  }
+
   complete(outgoing: ServerResponse): void {
     this.openCount -= 1
     if (this.current === outgoing) this.current = undefined

@@ -69,9 +69,10 @@ export interface StreamWriter<Frames extends StreamFrames = StreamFrames> {
    */
   pass?(frames: Uint8Array, events: readonly NormalizedEvent[]): string
   /**
-   * The error of a failed stream, in a protocol whose clients report a failure only when the error is a chunk of its own and the
-   * connection closes in the middle of the response. Undefined before the failure. Other protocols do not have this member: their
-   * `write` returns the error.
+   * The error of a failed stream, in a protocol whose clients report it only when it is a chunk of
+   * its own. Undefined before the failure. Other protocols do not have this member: their `write`
+   * returns the error. The connection of every failed stream closes behind the error, in the middle
+   * of the response (decisions.md 108).
    */
   readonly brokenEnd?: string | undefined
 }

@@ -136,8 +136,8 @@ export class StreamSink implements ClientSink {
       frames === undefined ? this.#stream.write(this.#writer.write(events)) : this.#pass(this.#stream, events, frames)
     this.#context.events(events)
     for (const event of events) this.#observe(event)
-    const { brokenEnd } = this.#writer
-    if (brokenEnd !== undefined) this.#stream.cut(brokenEnd)
+    // A failed stream has no end (decisions.md 108).
+    if (events.at(-1)?.type === 'error') this.#stream.cut(this.#writer.brokenEnd)
     return hasRoom
   }
 
@@ -176,7 +176,8 @@ export class StreamSink implements ClientSink {
       const text = this.#writer.write(events)
       this.#context.events(events)
       const { brokenEnd } = this.#writer
-      if (brokenEnd === undefined) this.#stream.end(text)
+      const isComplete = text.length === 0 && brokenEnd === undefined
+      if (isComplete) this.#stream.end()
       else {
         this.#stream.write(text)
         this.#stream.cut(brokenEnd)

@@ -1,6 +1,6 @@
 // One interface for the four client families, for tests that apply to each of them.
 
-import { type HttpResponse, post, postUntilCut } from '../../support/client.ts'
+import { endsWithError, type HttpResponse, post, postUntilCut } from '../../support/client.ts'
 
 export const model = 'GigaChat-2'
 export const families = ['completions', 'responses', 'messages', 'content'] as const
@@ -50,7 +50,7 @@ export function bodyOf(family: Family, text: string, options: AskOptions = {}): 
   }
 }
 
-/** Sends one question in the form of a family. Only a failed stream of the content family may break off, behind its error. */
+/** Sends one question in the form of a family. Only a failed stream breaks off, behind its error (decisions.md 108). */
 export async function askIn(
   gateway: { url: string },
   family: Family,
@@ -58,9 +58,10 @@ export async function askIn(
   options: AskOptions = {}
 ): Promise<HttpResponse> {
   const request = [urlOf(gateway, family, options), bodyOf(family, text, options), options.headers] as const
-  if (family !== 'content' || options.stream !== true) return post(...request)
+  if (options.stream !== true) return post(...request)
   const response = await postUntilCut(...request)
-  const isFailed = /((^|\n\n)\{"error":[^\n]+\}\n\n|"error":[^\n]+\}\])$/.test(response.text)
+  const isFailed =
+    response.status === 200 && (endsWithError(response.text) || /"error":[^\n]+\}\]$/.test(response.text))
   if (response.isCut !== isFailed) throw new Error(`A stream breaks off if and only if it fails: ${response.text}`)
   return response
 }
@@ -228,7 +229,8 @@ export function readEnd(family: Family, text: string): 'success' | 'error' {
     return false
   }
   const ends = events.filter(event => isError(event) || isSuccess(event))
-  const hasLastEnd = family === 'completions' ? last?.data === '[DONE]' : last !== undefined && ends.includes(last)
+  const isMarked = family === 'completions' && ends.every(isSuccess)
+  const hasLastEnd = isMarked ? last?.data === '[DONE]' : last !== undefined && ends.includes(last)
   if (ends.length !== 1 || !hasLastEnd) throw new Error(`No clear end of ${family}: ${text}`)
   return ends.some(isError) ? 'error' : 'success'
 }

@@ -89,8 +89,7 @@ t.test('a stream is retried only before its first event', async t => {
       const { response, frames } = await stream(gateway, version, '[[die:1]][[chunks:a|b|c]]')
       t.equal(response.status, 200)
       t.equal(textOf(frames), 'a')
-      t.ok(frames.at(-2).error)
-      t.equal(frames.at(-1), '[DONE]')
+      t.ok(frames.at(-1).error)
     }
     t.equal(await count('/chat/completions', broken), 1)
   }

@@ -132,8 +132,7 @@ t.test('the timeouts bound each silence before and within a response, and not it
   const stuck = await stream(gateway, 'v1', '[[hang:1]][[chunks:a|b]]')
   t.equal(stuck.response.status, 200)
   t.equal(textOf(stuck.frames), 'a')
-  t.match(stuck.frames.at(-2).error, { type: 'server_error', code: 'provider_timeout' })
-  t.equal(stuck.frames.at(-1), '[DONE]')
+  t.match(stuck.frames.at(-1).error, { type: 'server_error', code: 'provider_timeout' })
   t.equal((await ask(gateway, 'v1', 'still there?')).status, 200)
 })
 

@@ -226,6 +226,31 @@ t.test(
   }
 )
 
+t.test('a response is cut without a last chunk as well, and a client that still sends is not reset', async t => {
+  const { closed, received, stream, socket } = await openStream(t)
+  socket.allowHalfOpen = true
+  const errors: unknown[] = []
+  socket.on('error', error => errors.push(error))
+  stream.write('data: 1\n\n')
+  stream.cut()
+  await once(socket, 'end')
+  t.match(received(), /\r\n9\r\ndata: 1\n\n\r\n$/)
+  socket.end(POST_CHAT)
+  await closed
+  t.strictSame(errors, [])
+  t.notMatch(received(), /HTTP.*HTTP/s, 'the next request is not served')
+})
+
+t.test('a client that leaves behind the error ends the response at once', async t => {
+  const { socket, stream, reply, waitFor } = await openStream(t)
+  stream.write('data: 1\n\n')
+  stream.cut()
+  await waitFor(/data: 1/)
+  socket.end()
+  await once(reply.raw, 'close')
+  t.notOk(reply.request.context.isAborted)
+})
+
 t.test('a cut response whose client disconnects meanwhile leaves nothing behind', async t => {
   const { socket, stream, reply } = await openStream(t)
   stream.cut('failed\n\n')

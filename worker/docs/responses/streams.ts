@@ -12,7 +12,7 @@ import { completionsError, contentError } from './errors.ts'
 describe<CompletionsChunk | ErrorEnvelope>()(
   'ChatCompletionChunkOrError',
   z.union([chatCompletionChunk, completionsError]),
-  'The data of one event. The last event of a stream has the data `[DONE]` in place of JSON.'
+  'The data of one event. The last event has the data `[DONE]` in place of JSON; a failed stream ends with its error instead.'
 )
 
 describe<ContentResponse | z.output<typeof contentError>>()(

@@ -1,5 +1,6 @@
-// Writes a streamed response in the family's form: one chunk per event that a client can see, then the usage, then `[DONE]`
-// (completions.md 6.4, 6.5). Most chunks of a stream differ only in one text, so the constant parts are built once per stream.
+// Writes a streamed response in the family's form: one chunk per event that a client can see, then
+// the usage, then `[DONE]` (completions.md 6.4); or an error, which nothing follows (6.5). Most
+// chunks of a stream differ only in one text, so the constant parts are built once per stream.
 
 import {
   assertNever,
@@ -175,7 +176,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         return writeFinish(event)
       case 'error':
         isEnded = true
-        return `data: ${JSON.stringify(writeCompletionsStreamError(event.error))}\n\n${DONE}`
+        return `data: ${JSON.stringify(writeCompletionsStreamError(event.error))}\n\n`
       case 'text-end':
         addDetails(details, { state: event.state, owner: 'previous-text' })
         return ''

@@ -22,12 +22,14 @@ t.test('the events of one read are written as one text (A18)', async t => {
 })
 
 t.test('events after the end write nothing (A2, A5)', async t => {
-  for (const end of [
-    finish,
-    { type: 'error', error: new GatewayError('provider_failure') } satisfies NormalizedEvent
-  ]) {
+  const error: NormalizedEvent = { type: 'error', error: new GatewayError('provider_failure') }
+  for (const [end, last] of [
+    [finish, /data: \[DONE\]\n\n$/],
+    // Nothing follows the error, no end mark either (decisions.md 108).
+    [error, /^data: \{"error":\{[^\n]*\}\n\n$/]
+  ] as const) {
     const writer = createCompletionsStreamWriter(responseContext())
-    t.ok(joinFrames(writer.write([end, { type: 'text-delta', text: 'late' }, finish])).endsWith('data: [DONE]\n\n'))
+    t.match(joinFrames(writer.write([end, { type: 'text-delta', text: 'late' }, finish])), last)
     t.equal(writer.write([{ type: 'text-delta', text: 'later' }, finish]), '')
   }
 })
