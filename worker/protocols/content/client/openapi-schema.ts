@@ -1,7 +1,13 @@
 // Converts schemas of `parameters`, `response` and `responseSchema` to JSON Schema at every depth. The protocol writes them in a
 // subset of OpenAPI with its own words for types, null and sizes (content.md 4.1).
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  keepExactIntegers,
+  tryParseJson
+} from '../../../normalized/index.ts'
 import { readMember, toCamelCase } from './spelling.ts'
 
 /** Members of two words, which also have a spelling with underscores. */
@@ -9,12 +15,15 @@ const MEMBERS_OF_TWO_WORDS: ReadonlySet<string> = new Set([
   'additionalProperties',
   'allOf',
   'anyOf',
+  'exclusiveMaximum',
+  'exclusiveMinimum',
   'maxItems',
   'maxLength',
   'maxProperties',
   'minItems',
   'minLength',
   'minProperties',
+  'multipleOf',
   'oneOf',
   'prefixItems',
   'propertyOrdering'
@@ -23,14 +32,25 @@ const MEMBERS_OF_TWO_WORDS: ReadonlySet<string> = new Set([
 /** Members that JSON Schema does not have: they are expressed by others. */
 const PROTOCOL_MEMBERS: ReadonlySet<string> = new Set(['nullable', 'propertyOrdering', 'example'])
 
-/** Sizes, which SDKs send as text because this wire defines them as 64-bit integers. */
-const SIZES: ReadonlySet<string> = new Set([
+/** Members that JSON Schema has under another name: a cloud platform's form of the protocol writes them without the sign. */
+const SIGNED_MEMBERS: ReadonlyMap<string, string> = new Map([
+  ['ref', '$ref'],
+  ['defs', '$defs']
+])
+
+/** Sizes, which SDKs send as text because this wire defines them as 64-bit integers, and bounds, which some clients send so too. */
+const NUMBERS: ReadonlySet<string> = new Set([
   'maxItems',
   'maxLength',
   'maxProperties',
   'minItems',
   'minLength',
-  'minProperties'
+  'minProperties',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf'
 ])
 
 /** Members that hold a schema, a list of schemas, or schemas by name. The protocol documents a few; SDKs send all of them. */
@@ -58,6 +78,7 @@ const NULL_EXCLUDING_MEMBERS: readonly string[] = ['$ref', 'allOf', 'const', 'no
 export function convertOpenApiSchema(schema: JsonObject): JsonObject {
   const { nullable, example } = schema
   const converted = convertMembers(schema)
+  convertEnum(converted)
   if (isJsonObject(converted.properties)) {
     converted.properties = orderProperties(converted.properties, readMember(schema, 'propertyOrdering'))
   }
@@ -69,7 +90,7 @@ export function convertOpenApiSchema(schema: JsonObject): JsonObject {
 
 /** The spelling of JSON Schema for a member. */
 function foldName(name: string): string {
-  if (!name.includes('_')) return name
+  if (!name.includes('_')) return SIGNED_MEMBERS.get(name) ?? name
   const folded = toCamelCase(name)
   return MEMBERS_OF_TWO_WORDS.has(folded) ? folded : name
 }
@@ -97,7 +118,8 @@ function isGiven<Value>(value: Value | null | undefined): value is Value {
 
 function convertMember(name: string, value: JsonValue | undefined): JsonValue | undefined {
   if (name === 'type') return convertType(value)
-  if (SIZES.has(name)) return convertSize(value)
+  if (NUMBERS.has(name)) return convertNumber(value)
+  if (name === '$ref') return convertReference(value)
   if (SCHEMA_MEMBERS.has(name)) return convertNested(value)
   if (SCHEMA_LIST_MEMBERS.has(name)) return Array.isArray(value) ? value.map(convertNested) : value
   if (SCHEMA_MAP_MEMBERS.has(name)) return isJsonObject(value) ? convertSchemaMap(value) : value
@@ -116,8 +138,31 @@ function convertType(type: JsonValue | undefined): JsonValue | undefined {
   return word === 'type_unspecified' ? undefined : word
 }
 
-function convertSize(size: JsonValue | undefined): JsonValue | undefined {
-  return typeof size === 'string' && /^\d+$/.test(size) ? Number(size) : size
+/** A number that is written as text, with the digits of a large integer; any other value stays as it is. */
+function convertNumber<Value extends JsonValue | undefined>(value: Value): Value | JsonValue {
+  if (typeof value !== 'string') return value
+  const number = tryParseJson(value)
+  return typeof number === 'number' && Number.isFinite(number) ? keepExactIntegers(value, number) : value
+}
+
+/** Definitions stand under `$defs` after the conversion. */
+function convertReference(reference: JsonValue | undefined): JsonValue | undefined {
+  return typeof reference === 'string' ? reference.replace(/^#\/defs(?=\/|$)/, '#/$defs') : reference
+}
+
+/**
+ * The protocol's `enum` holds texts alone: those of a numeric type are numbers (decisions.md 83). The format says no more than that there
+ * is an `enum`.
+ */
+function convertEnum(schema: JsonObject): void {
+  if (schema.format === 'enum') delete schema.format
+  if (Array.isArray(schema.enum) && isNumeric(schema.type)) schema.enum = schema.enum.map(convertNumber)
+}
+
+/** True for a type, in lower case, whose values are numbers or null. */
+function isNumeric(type: JsonValue | undefined): boolean {
+  const types = (Array.isArray(type) ? type : [type]).filter(one => one !== 'null')
+  return types.length > 0 && types.every(one => one === 'integer' || one === 'number')
 }
 
 function orderProperties(properties: JsonObject, ordering: JsonValue | undefined): JsonObject {

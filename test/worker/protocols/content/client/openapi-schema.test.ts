@@ -2,6 +2,7 @@ import { type FunctionDeclaration, type GoogleGenAI, type Schema, Type } from '@
 import t from 'tap'
 import type { JsonObject } from '../../../../../worker/normalized/index.ts'
 import { convertOpenApiSchema } from '../../../../../worker/protocols/content/client/openapi-schema.ts'
+import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 import { createExchange } from './sdk.ts'
 import { eventsOf } from './support.ts'
 
@@ -115,7 +116,7 @@ t.test('names of properties are never read as members of a schema', async t => {
 })
 
 t.test('values are never read as schemas', async t => {
-  const schema = { default: { type: 'OBJECT' }, enum: ['STRING'], title: 'T', pattern: '^A', format: 'enum' }
+  const schema = { default: { type: 'OBJECT' }, enum: ['STRING'], title: 'T', pattern: '^A', format: 'date' }
   t.strictSame(convertOpenApiSchema({ ...schema, example: { nullable: true } }), {
     ...schema,
     examples: [{ nullable: true }]
@@ -231,4 +232,106 @@ t.test('the SDK sends a schema with $schema unchanged, and so does the gateway',
   }
   const tool = await declareWithSdk({ name: 'f', parameters: parameters as unknown as Schema })
   t.strictSame(tool?.parameters, parameters)
+})
+
+t.test('the enum of a numeric type holds numbers, and the format enum is dropped (decisions.md 83)', async t => {
+  const cases: Array<[JsonObject, JsonObject]> = [
+    [
+      { type: 'INTEGER', format: 'enum', enum: ['1', '2', '3'] },
+      { type: 'integer', enum: [1, 2, 3] }
+    ],
+    [
+      { type: 'NUMBER', format: 'enum', enum: ['-1.5', '2e3'] },
+      { type: 'number', enum: [-1.5, 2000] }
+    ],
+    [
+      { type: 'STRING', format: 'enum', enum: ['1', '2'] },
+      { type: 'string', enum: ['1', '2'] }
+    ],
+    [
+      { type: 'INTEGER', enum: ['1', 'two', 3], nullable: true },
+      { type: ['integer', 'null'], enum: [1, 'two', 3, null] }
+    ],
+    [
+      { type: ['INTEGER', 'NULL'], enum: ['1', null] },
+      { type: ['integer', 'null'], enum: [1, null] }
+    ],
+    [
+      { type: ['INTEGER', 'STRING'], enum: ['1'] },
+      { type: ['integer', 'string'], enum: ['1'] }
+    ],
+    [{ enum: ['1'] }, { enum: ['1'] }],
+    [
+      { type: 'INTEGER', format: 'int64', enum: ['1'] },
+      { type: 'integer', format: 'int64', enum: [1] }
+    ]
+  ]
+  for (const [schema, expected] of cases) {
+    const nested = { type: 'OBJECT', properties: { list: { type: 'ARRAY', items: schema } } }
+    t.strictSame(convertOpenApiSchema(schema), expected)
+    t.match(convertOpenApiSchema(nested), { properties: { list: { items: expected } } })
+  }
+  const large = convertOpenApiSchema({ type: 'INTEGER', enum: ['9007199254740993'] })
+  t.equal(JSON.stringify(large), '{"type":"integer","enum":[9007199254740993]}')
+})
+
+t.test('bounds that are texts become numbers (decisions.md 83)', async t => {
+  t.strictSame(
+    convertOpenApiSchema({
+      type: 'OBJECT',
+      properties: {
+        x: { type: 'NUMBER', minimum: '1', maximum: '5.5', multipleOf: '0.5', exclusive_minimum: '0' },
+        z: { type: 'ARRAY', minItems: '1', max_items: '3', items: { type: 'STRING' } },
+        other: { type: 'NUMBER', minimum: 'low', maximum: 4 }
+      }
+    }),
+    {
+      type: 'object',
+      properties: {
+        x: { type: 'number', minimum: 1, maximum: 5.5, multipleOf: 0.5, exclusiveMinimum: 0 },
+        z: { type: 'array', minItems: 1, maxItems: 3, items: { type: 'string' } },
+        other: { type: 'number', minimum: 'low', maximum: 4 }
+      }
+    }
+  )
+})
+
+t.test('ref and defs are $ref and $defs (decisions.md 83)', async t => {
+  t.strictSame(
+    convertOpenApiSchema({
+      type: 'OBJECT',
+      properties: {
+        x: { ref: '#/defs/P' },
+        list: { type: 'ARRAY', items: { $ref: '#/defs/P' } },
+        ref: { type: 'STRING' },
+        defs: { ref: '#/properties/ref' }
+      },
+      defs: { P: { type: 'STRING', format: 'enum', enum: ['a'] } }
+    }),
+    {
+      type: 'object',
+      properties: {
+        x: { $ref: '#/$defs/P' },
+        list: { type: 'array', items: { $ref: '#/$defs/P' } },
+        ref: { type: 'string' },
+        defs: { $ref: '#/properties/ref' }
+      },
+      $defs: { P: { type: 'string', enum: ['a'] } }
+    }
+  )
+})
+
+t.test('every schema of a request is converted (decisions.md 83)', async t => {
+  const schema = { type: 'OBJECT', properties: { n: { type: 'INTEGER', format: 'enum', enum: ['1', '2'] } } }
+  const converted = { type: 'object', properties: { n: { type: 'integer', enum: [1, 2] } } }
+  const { tools, output } = clientFaces.content.readRequest(
+    {
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      tools: [{ functionDeclarations: [{ name: 'f', parameters: schema, response: schema }] }],
+      generationConfig: { responseMimeType: 'application/json', responseSchema: schema }
+    },
+    { requestId: 'r', path: { model: 'alias', isStream: false } }
+  )
+  t.match(tools, [{ parameters: converted, returnParameters: converted }])
+  t.match(output, { schema: converted })
 })
