@@ -97,12 +97,17 @@ function checkCalls(chunks: readonly CompletionsChunk[]): void {
   for (const call of chunks.flatMap(chunk => chunk.choices).flatMap(choice => choice.delta.tool_calls ?? [])) {
     const isNew = call.index === startedCount
     check(isNew || call.index === startedCount - 1, 'call indexes increase without gaps and never decrease')
-    const heads = [call.id, call.type, call.function.name]
+    const { name, text } = 'custom' in call ? { ...call.custom, text: call.custom.input } : readFunctionDelta(call)
+    const heads = [call.id, call.type, name]
     const isHeadCorrect = isNew ? heads.every(head => head !== undefined) : heads.every(head => head === undefined)
     check(isHeadCorrect, 'id, type and name are on the first delta of a call and on no other')
-    check(typeof call.function.arguments === 'string', 'every delta of a call has arguments')
+    check(typeof text === 'string', 'every delta of a call has arguments')
     if (isNew) startedCount += 1
   }
+}
+
+function readFunctionDelta(call: { function: { name?: string; arguments: string } }) {
+  return { name: call.function.name, text: call.function.arguments }
 }
 
 function check(holds: boolean, rule: string): asserts holds {

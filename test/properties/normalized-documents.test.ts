@@ -133,6 +133,10 @@ const tool: fc.Arbitrary<NormalizedTool> = fc.oneof(
       returnParameters: json,
       isDeferred: yes,
       path: text,
+      freeForm: some<NonNullable<FunctionTool['freeForm']>>(
+        { description: text, grammar: fc.record({ syntax: text, definition: text }) },
+        []
+      ),
       memberPaths: some<NonNullable<FunctionTool['memberPaths']>>(
         { strict: text, fewShotExamples: text, returnParameters: text },
         []

@@ -34,6 +34,8 @@ const EVENT_SHAPES: Readonly<Record<string, Shape>> = {
   'response.reasoning_summary_text.done': { ...OF_SUMMARY, text: 'string' },
   'response.function_call_arguments.delta': { ...OF_ITEM, delta: 'string' },
   'response.function_call_arguments.done': { ...OF_ITEM, name: 'string', arguments: 'string' },
+  'response.custom_tool_call_input.delta': { ...OF_ITEM, delta: 'string' },
+  'response.custom_tool_call_input.done': { ...OF_ITEM, input: 'string' },
   'response.web_search_call.in_progress': OF_ITEM,
   'response.web_search_call.searching': OF_ITEM,
   'response.web_search_call.completed': OF_ITEM,
@@ -66,6 +68,7 @@ const ITEM_SHAPES: Readonly<Record<string, Shape>> = {
   message: { id: 'string', status: 'string', role: 'string', content: 'array' },
   reasoning: { id: 'string', summary: 'array' },
   function_call: { id: 'string', status: 'string', call_id: 'string', name: 'string', arguments: 'string' },
+  custom_tool_call: { id: 'string', status: 'string', call_id: 'string', name: 'string', input: 'string' },
   web_search_call: { id: 'string', status: 'string', action: 'object' },
   image_generation_call: { id: 'string', status: 'string', result: ['string', 'null'] },
   // An extension, which the SDK passes on like any other item (decisions.md 65).
@@ -93,6 +96,7 @@ const ITEM_TYPES: ReadonlyArray<readonly [prefix: string, type: string]> = [
   ['response.refusal.', 'message'],
   ['response.reasoning_summary_', 'reasoning'],
   ['response.function_call_arguments.', 'function_call'],
+  ['response.custom_tool_call_input.', 'custom_tool_call'],
   ['response.web_search_call.', 'web_search_call'],
   ['response.image_generation_call.', 'image_generation_call']
 ]
@@ -261,13 +265,17 @@ function followPart(event: JsonObject, type: string, followed: Followed): void {
 }
 
 function followRun(event: JsonObject, type: string, followed: Followed): void {
-  if (type === 'response.function_call_arguments.delta') {
+  if (type === 'response.function_call_arguments.delta' || type === 'response.custom_tool_call_input.delta') {
     check(!followed.areArgumentsDone && event.delta !== '', 'arguments grow until they are done')
     followed.arguments += String(event.delta)
   } else if (type === 'response.function_call_arguments.done') {
     check(!followed.areArgumentsDone, 'arguments are done once')
     check(event.arguments === followed.arguments, 'the arguments are the sum of their deltas (B5)')
     check(event.name === followed.item.name, 'the name does not change')
+    followed.areArgumentsDone = true
+  } else if (type === 'response.custom_tool_call_input.done') {
+    check(!followed.areArgumentsDone, 'the input is done once')
+    check(event.input === followed.arguments, 'the input is the sum of its deltas')
     followed.areArgumentsDone = true
   } else if (type.endsWith('_call.completed')) {
     check(!followed.isCompletionReported, 'completion is reported once')
@@ -293,6 +301,10 @@ function finishItem(item: JsonObject, followed: Followed): void {
     check(item.arguments === followed.arguments, 'the item holds the whole arguments (B3)')
     check(followed.areArgumentsDone === (item.status === 'completed'), 'only complete arguments are done')
     check(item.status !== 'completed' || item.arguments !== '', 'a completed call has arguments')
+  }
+  if (item.type === 'custom_tool_call') {
+    check(item.input === followed.arguments, 'the item holds the whole input')
+    check(followed.areArgumentsDone === (item.status === 'completed'), 'only a complete input is done')
   }
   if (item.type === 'web_search_call' || item.type === 'image_generation_call') {
     check(

@@ -25,8 +25,21 @@ export interface FunctionTool {
   isDeferred?: true
   /** Path of the declaration in the client's body, for errors that are found after reading. */
   path?: string
+  /**
+   * The client declares a custom tool, whose input is free text. On a wire without such tools it is this function, with the input as its one
+   * parameter `input`; the client gets its calls back as calls of a custom tool (decisions.md 77).
+   */
+  freeForm?: FreeFormTool
   /** Paths in the client's body of the members that some wires have no place for, where the client asks for something with them. */
   memberPaths?: Partial<Record<OptionalToolMember, string>>
+}
+
+/** What a client declares of a tool whose input is free text. */
+export interface FreeFormTool {
+  /** The client's own words: the description of the function also holds the grammar. */
+  description?: string
+  /** What the input must match; absent for any text. */
+  grammar?: { syntax: string; definition: string }
 }
 
 /** A member of a function that not every wire has. */

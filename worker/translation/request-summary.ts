@@ -2,7 +2,7 @@
 // What comes back from a thread is even less: as few objects as possible, because receiving an object costs the event loop as much as
 // parsing its JSON.
 
-import type { JsonObject, NormalizedRequest, NormalizedTool, OutputFormat } from '../normalized/index.ts'
+import type { FunctionTool, JsonObject, NormalizedRequest, NormalizedTool, OutputFormat } from '../normalized/index.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import type { ChatJob } from './types.ts'
 
@@ -40,8 +40,12 @@ export function summarizeRequest(request: NormalizedRequest, protocol: ChatJob['
 function nameTool(tool: NormalizedTool): NormalizedTool {
   switch (tool.type) {
     case 'function': {
-      const { type, name, namespace } = tool
-      return namespace === undefined ? { type, name, parameters: {} } : { type, name, namespace, parameters: {} }
+      const { type, name, namespace, freeForm } = tool
+      const named: FunctionTool =
+        namespace === undefined ? { type, name, parameters: {} } : { type, name, namespace, parameters: {} }
+      // The calls of a custom tool have a form of their own.
+      if (freeForm !== undefined) named.freeForm = {}
+      return named
     }
     case 'hosted':
       return { ...tool, config: {} }

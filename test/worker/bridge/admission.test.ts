@@ -111,6 +111,7 @@ function check(protocol: ClientProtocol, rows: readonly Row[]): void {
 }
 
 const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+const customCall = { type: 'custom_tool_call', id: 'ctc_c', call_id: 'c', name: 'c', input: 'x', status: 'completed' }
 const result = { type: 'function_call_output', call_id: 'c', output: 'x' }
 const tool = { type: 'function', name: 'f', parameters }
 const ownReasoning = 'rs_00000000-0000-4000-8000-000000000000'
@@ -207,7 +208,10 @@ check('responses', [
   ...['auto', 'none', 'required', { type: 'function', name: 'f' }].map(
     (choice): Row => [{ tools: [tool], tool_choice: choice }, 'ok']
   ),
-  [{ tools: [tool], tool_choice: { type: 'custom', name: 'f' } }, 'tool_choice'],
+  [{ tools: [{ type: 'custom', name: 'c' }, tool], tool_choice: { type: 'custom', name: 'c' } }, 'ok'],
+  [{ tools: [{ type: 'custom' }] }, 'tools[0].name'],
+  [{ input: [user, customCall, { type: 'custom_tool_call_output', call_id: 'c', output: 'x' }] }, 'ok'],
+  [{ input: [user, { ...customCall, extra: 1 }] }, 'input[1].extra'],
   [{ parallel_tool_calls: null }, 'ok', 'text'],
   [{ parallel_tool_calls: true }, 'ok'],
   [{ parallel_tool_calls: false }, 'parallel_tool_calls', 'no-parallel_tool_calls'],
@@ -481,7 +485,7 @@ check('completions', [
         }
       ]
     },
-    'messages[1].tool_calls[1].type'
+    'ok'
   ],
   [{ messages: [user, assistantCall, { role: 'function', name: 'f', content: 'x' }] }, 'ok'],
   [{ functions: [{ name: 'f', parameters }], function_call: { name: 'f' } }, 'ok'],
@@ -512,7 +516,9 @@ check('completions', [
   [{ tools: [completionsTool], tool_choice: 'auto', parallel_tool_calls: true }, 'ok'],
   [{ tools: [completionsTool] }, 'tools', 'no-function_tools'],
   [{ tools: [{ type: 'function', function: {} }] }, 'tools[0].name'],
-  [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type'],
+  // Functions of one text parameter (decisions.md 77).
+  [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'ok'],
+  [{ tools: [{ type: 'custom', custom: {} }] }, 'tools[0].name'],
   [{ tools: [completionsTool], tool_choice: 'sometimes' }, 'tool_choice'],
   [{ response_format: { type: 'text' } }, 'ok'],
   [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: parameters } } }, 'ok'],

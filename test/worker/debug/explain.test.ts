@@ -205,7 +205,7 @@ t.test('a field that states the default is not called ignored, because another v
 })
 
 t.test('a tool that no provider here runs is ignored as a whole', async t => {
-  const tools = [{ type: 'custom', name: 'x' }, { type: 'function', function: { name: 'f' } }, { type: 'web_search' }]
+  const tools = [{ type: 'mcp', name: 'x' }, { type: 'function', function: { name: 'f' } }, { type: 'web_search' }]
   const body = { model: 'm', messages: [user], tools }
   t.match(await verdicts('openai', body), {
     'tools[0]': 'ignored',

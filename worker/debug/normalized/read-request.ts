@@ -140,8 +140,12 @@ function readState(state: StateDocument | undefined): { state?: ProviderState } 
 
 function readTool(tool: RequestDocument['tools'][number]): NormalizedTool {
   if (tool.type !== 'function') return toCamelCase(tool)
-  const { member_paths: paths, ...rest } = tool
-  return { ...toCamelCase(rest), ...(paths && { memberPaths: toCamelCase(paths) }) }
+  const { member_paths: paths, free_form: freeForm, ...rest } = tool
+  return {
+    ...toCamelCase(rest),
+    ...(freeForm && { freeForm: toCamelCase(freeForm) }),
+    ...(paths && { memberPaths: toCamelCase(paths) })
+  }
 }
 
 function readOutput(output: NonNullable<RequestDocument['output']>): OutputFormat {

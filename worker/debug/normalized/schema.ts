@@ -108,6 +108,13 @@ const tool = z.discriminatedUnion('type', [
     return_parameters: anything.optional(),
     is_deferred: mark.optional(),
     path: text.optional(),
+    free_form: z
+      .strictObject({
+        description: text.optional(),
+        grammar: z.strictObject({ syntax: text, definition: text }).optional()
+      })
+      .optional()
+      .meta({ description: 'Of a custom tool, whose input is the one parameter `input`: what the client declares.' }),
     member_paths: z
       .strictObject({
         strict: text.optional(),

@@ -36,14 +36,21 @@ const usage = describe<CompletionsUsage>()(
 
 const functionCall = z.strictObject({ name: z.string(), arguments: z.string().describe('JSON text.') })
 
+const callExtension = {
+  extra_content: jsonObject.describe('Extension: what the provider of the call wants back with it.').exactOptional()
+}
+
 const toolCall = describe<CompletionsToolCall>()(
   'ChatCompletionToolCall',
-  z.strictObject({
-    id: z.string(),
-    type: z.literal('function'),
-    function: functionCall,
-    extra_content: jsonObject.describe('Extension: what the provider of the call wants back with it.').exactOptional()
-  })
+  z.discriminatedUnion('type', [
+    z.strictObject({ id: z.string(), type: z.literal('function'), function: functionCall, ...callExtension }),
+    z.strictObject({
+      id: z.string(),
+      type: z.literal('custom'),
+      custom: z.strictObject({ name: z.string(), input: z.string().describe('Free text.') }),
+      ...callExtension
+    })
+  ])
 )
 
 const annotation = describe<CompletionsAnnotation>()(
@@ -120,6 +127,8 @@ export const chatCompletion = describe<CompletionsResponse>()(
   })
 )
 
+const callHead = { index: count, id: z.string().exactOptional(), extra_content: jsonObject.exactOptional() }
+
 const delta = describe<CompletionsDelta>()(
   'ChatCompletionDelta',
   z.strictObject({
@@ -130,13 +139,18 @@ const delta = describe<CompletionsDelta>()(
     reasoning_details: reasoningDetails,
     tool_calls: z
       .tuple([
-        z.strictObject({
-          index: count,
-          id: z.string().exactOptional(),
-          type: z.literal('function').exactOptional(),
-          function: z.strictObject({ name: z.string().exactOptional(), arguments: z.string() }),
-          extra_content: jsonObject.exactOptional()
-        })
+        z.union([
+          z.strictObject({
+            ...callHead,
+            type: z.literal('function').exactOptional(),
+            function: z.strictObject({ name: z.string().exactOptional(), arguments: z.string() })
+          }),
+          z.strictObject({
+            ...callHead,
+            type: z.literal('custom').exactOptional(),
+            custom: z.strictObject({ name: z.string().exactOptional(), input: z.string() })
+          })
+        ])
       ])
       .exactOptional(),
     function_call: z.strictObject({ name: z.string().exactOptional(), arguments: z.string() }).exactOptional(),

@@ -77,6 +77,15 @@ const outputItem = describe<ResponsesOutputItem>()(
     }),
     z.strictObject({
       id: z.string(),
+      type: z.literal('custom_tool_call'),
+      status: textStatus,
+      call_id: z.string(),
+      name: z.string(),
+      input: z.string().describe('Free text.'),
+      namespace: z.string().exactOptional()
+    }),
+    z.strictObject({
+      id: z.string(),
       type: z.literal('web_search_call'),
       status: callStatus,
       action: z.strictObject({
@@ -208,6 +217,8 @@ const itemEvent = describe<Numbered<ResponsesItemEvent>>()(
       arguments: z.string(),
       ...ofItem
     }),
+    z.strictObject({ type: z.literal('response.custom_tool_call_input.delta'), delta: z.string(), ...ofItem }),
+    z.strictObject({ type: z.literal('response.custom_tool_call_input.done'), input: z.string(), ...ofItem }),
     z.strictObject({
       type: z.enum([
         'response.web_search_call.in_progress',

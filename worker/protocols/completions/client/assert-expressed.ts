@@ -7,7 +7,6 @@ import {
   type NormalizedRequest,
   unsupportedSemantic
 } from '../../../normalized/index.ts'
-import { isCustomCall } from '../../shared/completions-family/custom-calls.ts'
 import { refuseUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
 import { refuseUnexpressed } from '../../shared/parameters.ts'
 import { chatParameters } from './schema.ts'
@@ -39,8 +38,6 @@ function assertMessageExpressed(message: JsonValue, index: number): void {
   if (!ROLES.has(message.role)) throw unsupportedSemantic(`${path}.role`)
   // A spoken answer has no text beside it: without its audio the turn would be missing from the history.
   if ((message.audio ?? undefined) !== undefined) throw unsupportedSemantic(`${path}.audio`)
-  const customAt = Array.isArray(message.tool_calls) ? message.tool_calls.findIndex(isCustomCall) : -1
-  if (customAt >= 0) throw unsupportedSemantic(`${path}.tool_calls[${customAt}].type`)
   if (message.role === 'tool' && typeof message.tool_call_id !== 'string') {
     throw unsupportedSemantic(`${path}.tool_call_id`)
   }

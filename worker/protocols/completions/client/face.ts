@@ -82,7 +82,7 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: readStreamUsage(body),
     carriesFileBytes: traits.carriesFileBytes,
-    messages: readMessages(body, parameters.ignored),
+    messages: readMessages(body),
     ...toolUse,
     sampling: readSampling(body),
     ignored: parameters.ignored

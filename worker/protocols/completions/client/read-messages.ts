@@ -4,7 +4,6 @@
 import {
   type ContentPart,
   createToolTurnState,
-  type Diagnostics,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -13,7 +12,7 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { CustomCalls, isEmptyContent } from '../../shared/completions-family/custom-calls.ts'
+import { isCustom, readFreeFormArguments, readNested } from '../../shared/completions-family/free-form-tools.ts'
 import {
   joinPath,
   keepDefined,
@@ -32,35 +31,23 @@ import { readResultText } from '../../shared/tool-result.ts'
 import { readDetails, readExtraContent } from './provider-state.ts'
 import type { CompletionsRequest } from './schema.ts'
 
-/**
- * Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. The types of entries without effect are
- * added to `ignored`.
- */
-export function readMessages(body: CompletionsRequest, ignored: Diagnostics): NormalizedMessage[] {
+/** Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. */
+export function readMessages(body: CompletionsRequest): NormalizedMessage[] {
   const messages = body.messages
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
-  const skipped: string[] = []
-  const customCalls = new CustomCalls(skipped)
-  const read: NormalizedMessage[] = []
-  for (const [index, message] of messages.entries()) {
-    const one = readPlainMessage(message) ?? readMessage(message, `messages[${index}]`, customCalls)
-    if (one !== undefined) read.push(one)
-  }
-  if (read.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
-  if (skipped.length > 0) ignored.messages = skipped
-  return read
+  if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
+  return messages.map((message, index) => readPlainMessage(message) ?? readMessage(message, `messages[${index}]`))
 }
 
-/** Undefined for a message that is the call of a custom tool, or its result, and nothing else. */
-function readMessage(message: JsonValue, path: string, customCalls: CustomCalls): NormalizedMessage | undefined {
+function readMessage(message: JsonValue, path: string): NormalizedMessage {
   if (!isJsonObject(message)) throw wrongType(path, 'an object', message)
   const role = readString(message, 'role', path)
   switch (role) {
     case 'tool':
     case 'function':
-      return customCalls.skipsResult(readCallId(message)) ? undefined : readToolResult(message, role, path)
+      return readToolResult(message, role, path)
     case 'assistant':
-      return readAssistantMessage(message, path, customCalls)
+      return readAssistantMessage(message, path)
     case 'system':
     case 'developer':
     case 'user':
@@ -104,11 +91,7 @@ function refuseCalls(message: JsonObject, member: 'tool_calls' | 'function_call'
   throw invalidRequest(joinPath(path, member), `Only an assistant message can have '${member}'.`)
 }
 
-function readAssistantMessage(
-  message: JsonObject,
-  path: string,
-  customCalls: CustomCalls
-): NormalizedMessage | undefined {
+function readAssistantMessage(message: JsonObject, path: string): NormalizedMessage {
   const { content, form } = readContent(message, path)
   const read: NormalizedMessage = { role: 'assistant', content }
   if (form !== undefined) read.form = form
@@ -123,12 +106,9 @@ function readAssistantMessage(
   const refusal = readOptionalString(message, 'refusal', path)
   if (refusal !== undefined && refusal !== '') read.content.push({ type: 'refusal', text: refusal })
   const calls = readOptionalArray(message, 'tool_calls', path) ?? []
-  let skippedCalls = 0
   for (const [index, call] of calls.entries()) {
-    if (customCalls.skipsCall(call, readCallId)) skippedCalls++
-    else read.content.push(readToolCall(call, `${path}.tool_calls[${index}]`))
+    read.content.push(readToolCall(call, `${path}.tool_calls[${index}]`))
   }
-  if (skippedCalls > 0 && isEmptyContent(read.content)) return undefined
   // A message with both forms repeats the same call; the newer form is read, because it has the id.
   const legacy = calls.length === 0 ? readOptionalObject(message, 'function_call', path) : undefined
   if (legacy !== undefined) {
@@ -230,10 +210,22 @@ function readFile(part: JsonObject, path: string): ContentPart {
 
 function readToolCall(call: JsonValue, path: string): ToolCallPart {
   if (!isJsonObject(call)) throw wrongType(path, 'an object', call)
+  if (isCustom(call)) return withState(readCustomCall(call, path), call)
   const read = readFunctionCall(readObject(call, 'function', path), { id: readCallId(call), path: `${path}.function` })
+  return withState(read, call)
+}
+
+function withState(read: ToolCallPart, call: JsonObject): ToolCallPart {
   const state = readExtraContent(call.extra_content)
   if (state !== undefined) read.state = state
   return read
+}
+
+/** The call of a custom tool is that of the function that stands for it (decisions.md 77). */
+function readCustomCall(call: JsonObject, path: string): ToolCallPart {
+  const { definition, path: at } = readNested(call, path)
+  const name = readString(definition, 'name', at)
+  return { type: 'tool-call', id: readCallId(call), name, ...readFreeFormArguments(definition.input, `${at}.input`) }
 }
 
 /** Reads `{name, arguments}`, whose path in the body is `place.path`. */

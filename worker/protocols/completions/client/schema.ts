@@ -100,12 +100,11 @@ export type CompletionsUsage = {
 }
 
 /** `extra_content` is an extension: what the provider of the call wants back with it. */
-export type CompletionsToolCall = {
-  id: string
-  type: 'function'
-  function: CompletionsFunctionCall
-  extra_content?: JsonObject
-}
+export type CompletionsToolCall = { id: string; extra_content?: JsonObject } & (
+  | { type: 'function'; function: CompletionsFunctionCall }
+  | { type: 'custom'; custom: CompletionsCustomCall }
+)
+export type CompletionsCustomCall = { name: string; input: string }
 export type CompletionsFunctionCall = { name: string; arguments: string }
 
 /** `start_index` and `end_index` count UTF-16 code units of the whole `content`. */
@@ -157,13 +156,10 @@ export type CompletionsDelta = CompletionsExtensions & {
   reasoning_content?: string
   reasoning_details?: JsonValue[]
   tool_calls?: [
-    {
-      index: number
-      id?: string
-      type?: 'function'
-      function: { name?: string; arguments: string }
-      extra_content?: JsonObject
-    }
+    { index: number; id?: string; extra_content?: JsonObject } & (
+      | { type?: 'function'; function: { name?: string; arguments: string } }
+      | { type?: 'custom'; custom: { name?: string; input: string } }
+    )
   ]
   function_call?: { name?: string; arguments: string }
   annotations?: CompletionsAnnotation[]

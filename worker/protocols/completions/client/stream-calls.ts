@@ -9,6 +9,7 @@ import {
   type ToolCallEndEvent,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
+import { FreeFormInput } from '../../shared/free-form-input.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import { writeExtraContent } from './provider-state.ts'
 
@@ -23,12 +24,17 @@ export interface CallDeltas {
   writePending(): string
 }
 
-/** @param usesLegacyFunctions writes the legacy `function_call` form, which has no ids and only one call. */
-export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
+/**
+ * @param usesLegacyFunctions writes the legacy `function_call` form, which has no ids and only one call.
+ * @param freeForms the flat names of custom tools, whose calls have a text in place of arguments.
+ */
+export function createCallDeltas(usesLegacyFunctions: boolean, freeForms: ReadonlySet<string> | undefined): CallDeltas {
   const tail = usesLegacyFunctions ? '}' : '}}]'
   /** Kept until the first arguments arrive, so that a call that arrives in one piece becomes one delta. */
   let head: ToolCallStartEvent | undefined
   let hasArguments = false
+  /** Of the last call, when it is that of a custom tool. */
+  let input: FreeFormInput | undefined
 
   function isShown(index: number): boolean {
     return !usesLegacyFunctions || index === 0
@@ -39,6 +45,9 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
     if (usesLegacyFunctions) return `"function_call":{"name":${name},"arguments":`
     const id = JSON.stringify(event.id)
     const state = writeState(event.state)
+    if (input !== undefined) {
+      return `"tool_calls":[{"index":${event.index},"id":${id},"type":"custom",${state}"custom":{"name":${name},"input":`
+    }
     return `"tool_calls":[{"index":${event.index},"id":${id},"type":"function",${state}"function":{"name":${name},"arguments":`
   }
 
@@ -55,10 +64,18 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
     if (begun !== undefined) {
       before = writeHead(state === undefined ? begun : { ...begun, state: mergeProviderState(begun.state, state) })
     } else if (usesLegacyFunctions) before = '"function_call":{"arguments":'
-    else before = `"tool_calls":[{"index":${index},${writeState(state)}"function":{"arguments":`
+    else {
+      const member = input === undefined ? '"function":{"arguments":' : '"custom":{"input":'
+      before = `"tool_calls":[{"index":${index},${writeState(state)}${member}`
+    }
     const members = before + JSON.stringify(piece) + tail
     hasArguments ||= piece !== ''
     return members
+  }
+
+  function writeInputEnd({ index, state }: ToolCallEndEvent, rest: string): string {
+    const hasMore = rest !== '' || head !== undefined || writeExtraContent(state) !== undefined
+    return hasMore ? writePiece(index, rest, state) : ''
   }
 
   const deltas = {
@@ -68,12 +85,17 @@ export function createCallDeltas(usesLegacyFunctions: boolean): CallDeltas {
       deltas.count += 1
       head = event
       hasArguments = false
+      input = freeForms?.has(flattenToolName(event)) === true && !usesLegacyFunctions ? new FreeFormInput() : undefined
     },
     writeArguments(event: ToolCallDeltaEvent): string {
-      return isShown(event.index) ? writePiece(event.index, event.arguments) : ''
+      if (!isShown(event.index)) return ''
+      if (input === undefined) return writePiece(event.index, event.arguments)
+      const piece = input.add(event.arguments)
+      return piece === '' ? '' : writePiece(event.index, piece)
     },
     writeEnd(event: ToolCallEndEvent): string {
       if (!isShown(event.index)) return ''
+      if (input !== undefined) return writeInputEnd(event, input.end())
       if (!hasArguments) return writePiece(event.index, NO_ARGUMENTS, event.state)
       const isLate = !usesLegacyFunctions && writeExtraContent(event.state) !== undefined
       return isLate ? writePiece(event.index, '', event.state) : ''

@@ -13,6 +13,7 @@ import {
   type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
+import { listFreeFormNames } from '../../shared/completions-family/free-form-tools.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { concatFrames, joinFrames } from '../../shared/stream-frames.ts'
 import { writeCompletionsStreamError } from './errors.ts'
@@ -37,7 +38,7 @@ const CONTENT = '"content":'
 
 /** Creates the writer of one streamed response. Its text branch runs once per token and is kept short. */
 export function createCompletionsStreamWriter(context: ResponseContext): StreamWriter {
-  const { usesLegacyFunctions, wantsStreamUsage } = context.request
+  const { tools, usesLegacyFunctions, wantsStreamUsage } = context.request
   let head = writeHead(context, undefined)
   let beforeDelta = `${head}${DELTA_START}`
   let beforeContent = `${beforeDelta}${CONTENT}`
@@ -54,7 +55,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
   let metadata: Record<string, string> = {}
   let usage: NormalizedUsage | null = null
 
-  const calls = createCallDeltas(usesLegacyFunctions)
+  const calls = createCallDeltas(usesLegacyFunctions, listFreeFormNames(tools))
   const annotations: CompletionsAnnotation[] = []
   /** Collects the hosted tool runs and the files; created with the first one, because most responses have none. */
   let extensions: ExtensionDeltas | undefined

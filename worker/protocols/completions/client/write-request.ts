@@ -4,6 +4,7 @@
 import {
   assertNever,
   type ContentPart,
+  type FreeFormTool,
   type FunctionTool,
   flattenToolName,
   type ImagePart,
@@ -172,6 +173,7 @@ function writeToolUse({ tools, toolChoice, usesLegacyFunctions }: NormalizedRequ
 function writeTool(tool: NormalizedTool, isLegacy: boolean): JsonValue {
   switch (tool.type) {
     case 'function': {
+      if (tool.freeForm !== undefined) return writeCustomTool(tool, tool.freeForm)
       const definition = writeFunction(tool)
       return isLegacy ? definition : { type: 'function', function: definition }
     }
@@ -182,6 +184,11 @@ function writeTool(tool: NormalizedTool, isLegacy: boolean): JsonValue {
     default:
       return assertNever(tool)
   }
+}
+
+function writeCustomTool(tool: FunctionTool, { description, grammar }: FreeFormTool): JsonObject {
+  const format = grammar && { type: 'grammar', grammar }
+  return { type: 'custom', custom: keepDefined({ name: flattenToolName(tool), description, format }) }
 }
 
 function writeFunction(tool: FunctionTool): JsonObject {

@@ -16,7 +16,9 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../face.ts'
+import { listFreeFormNames } from '../../shared/completions-family/free-form-tools.ts'
 import { selectMetadata } from '../../shared/completions-family/metadata.ts'
+import { readFreeFormInput } from '../../shared/free-form-input.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import { type StateCarrier, writeDetails, writeExtraContent } from './provider-state.ts'
@@ -199,7 +201,7 @@ function writeMessage(
     role: 'assistant',
     content: content === '' && hasOtherContent ? null : content,
     refusal: refusal === '' ? null : refusal,
-    ...writeCalls(calls, request.usesLegacyFunctions),
+    ...writeCalls(calls, request),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(details === undefined ? {} : { reasoning_details: details }),
     ...(annotations.length === 0 ? {} : { annotations }),
@@ -214,17 +216,23 @@ function writeCarrier(item: OutputItem): StateCarrier {
 
 function writeCalls(
   calls: readonly ToolCallItem[],
-  usesLegacyFunctions: boolean
+  { tools, usesLegacyFunctions }: NormalizedRequest
 ): Pick<CompletionsMessage, 'tool_calls' | 'function_call'> {
   const first = calls[0]
   if (first === undefined) return {}
   // The legacy form can hold only one call.
   if (usesLegacyFunctions) return { function_call: writeFunctionCall(first) }
-  return { tool_calls: calls.map(writeToolCall) }
+  const freeForms = listFreeFormNames(tools)
+  return { tool_calls: calls.map(call => writeToolCall(call, freeForms)) }
 }
 
-function writeToolCall(call: ToolCallItem): CompletionsToolCall {
-  const written: CompletionsToolCall = { id: call.id, type: 'function', function: writeFunctionCall(call) }
+function writeToolCall(call: ToolCallItem, freeForms: ReadonlySet<string> | undefined): CompletionsToolCall {
+  const { id } = call
+  const name = flattenToolName(call)
+  const written: CompletionsToolCall =
+    freeForms?.has(name) === true
+      ? { id, type: 'custom', custom: { name, input: readFreeFormInput(call.arguments) } }
+      : { id, type: 'function', function: writeFunctionCall(call) }
   const extra = writeExtraContent(call.state)
   if (extra !== undefined) written.extra_content = extra
   return written

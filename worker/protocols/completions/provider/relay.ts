@@ -11,12 +11,14 @@ import { isUsagePlain } from './usage.ts'
 export const chatCompatibleRelay: RelayCodec<ChatCompatibleReading> = {
   protocol: 'completions',
   reuseBody,
-  acceptsResponse: ({ isStream, parallelToolCalls, sampling, usesLegacyFunctions }, { toolNames }) =>
+  acceptsResponse: ({ isStream, parallelToolCalls, sampling, tools, usesLegacyFunctions }, { toolNames }) =>
     // Streams go through the normalized form, as do responses that are cut: at a stop string, or after their first call.
     !isStream &&
     sampling.stop === undefined &&
     parallelToolCalls !== 'refused' &&
     !usesLegacyFunctions &&
+    // The calls of custom tools have a form of their own.
+    !tools.some(tool => tool.type === 'function' && tool.freeForm !== undefined) &&
     toolNames.size === 0
 }
 

@@ -56,7 +56,9 @@ const itemParameters: Readonly<Record<string, ParameterTable>> = {
     namespace: supported,
     arguments: supported
   },
-  function_call_output: { ...head, call_id: supported, name: supported, namespace: supported, output: supported }
+  function_call_output: { ...head, call_id: supported, name: supported, namespace: supported, output: supported },
+  custom_tool_call: { ...head, call_id: supported, name: supported, namespace: supported, input: supported },
+  custom_tool_call_output: { ...head, call_id: supported, output: supported }
 }
 
 const partParameters: Readonly<Record<string, ParameterTable>> = {

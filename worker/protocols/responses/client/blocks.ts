@@ -2,10 +2,12 @@
 // An item opens with its first content and is reported again when it is complete (responses.md 5.1 to 5.3 and 7.2 to 7.4).
 
 import { GrowingText, type JsonObject, type UrlCitation } from '../../../normalized/index.ts'
+import { FreeFormInput } from '../../shared/free-form-input.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
 import type { OutputList } from './output-list.ts'
 import type {
   ResponsesAnnotation,
+  ResponsesCustomCall,
   ResponsesFunctionCall,
   ResponsesMessage,
   ResponsesOutputText,
@@ -189,6 +191,48 @@ export interface CallHead {
   id: string
   name: string
   namespace?: string
+  /** The tool is a custom one: its call has a text in place of arguments. */
+  isFreeForm?: true
+}
+
+/** The call of a custom tool, whose input is the text of the one parameter of the function that stands for it (decisions.md 77). */
+export class CustomCallBlock {
+  readonly kind = 'call'
+  readonly #list: OutputList
+  readonly #place: Place
+  readonly #item: ResponsesCustomCall
+  readonly #input = new FreeFormInput()
+  readonly #text = new GrowingText()
+
+  constructor(list: OutputList, { id, name, namespace }: CallHead) {
+    this.#list = list
+    this.#item = { id: `ctc_${id}`, type: 'custom_tool_call', status: 'in_progress', call_id: id, name, input: '' }
+    if (namespace !== undefined) this.#item.namespace = namespace
+    this.#place = { item_id: this.#item.id, output_index: list.add(this.#item) }
+  }
+
+  add(piece: string): void {
+    this.#write(this.#input.add(piece))
+  }
+
+  /** Reports the input as done only when it is complete, because a client runs the tool on that event. */
+  close(status: ClosingStatus): void {
+    this.#write(this.#input.end())
+    const item = this.#item
+    item.input = this.#text.toString()
+    if (status === 'completed') {
+      const { input } = item
+      this.#list.emit?.({ type: 'response.custom_tool_call_input.done', ...this.#place, input })
+    }
+    item.status = status
+    this.#list.finish(this.#place.output_index, item)
+  }
+
+  #write(text: string): void {
+    if (text === '') return
+    this.#text.add(text)
+    this.#list.emit?.({ type: 'response.custom_tool_call_input.delta', ...this.#place, delta: text })
+  }
 }
 
 export class CallBlock {

@@ -9,6 +9,7 @@ import {
   type NormalizedRequest,
   type RequestEcho
 } from '../../../normalized/index.ts'
+import { CUSTOM } from '../../shared/completions-family/free-form-tools.ts'
 import { readHostedMembers } from '../../shared/hosted-tools.ts'
 import type { ResponsesEcho, ResponsesRequest } from './schema.ts'
 import { findRequestedThread, isStored } from './stored-conversation.ts'
@@ -71,13 +72,17 @@ function withoutNullFormat(text: JsonObject): JsonObject {
   return (format ?? undefined) === undefined ? rest : text
 }
 
-/** Writes a tool in the SDK's form: a function is flat, and its `parameters` and `strict` are null when absent. */
+/**
+ * Writes a tool in the SDK's form: a function is flat, and its `parameters` and `strict` are null when absent; the format of a custom tool
+ * is text when absent.
+ */
 function writeTool(tool: JsonValue): JsonObject[] {
   if (!isJsonObject(tool)) return []
   const { function: nested, ...rest } = tool
   const type = tool.type ?? 'function'
   const hosted = tool.type === undefined ? readHostedMembers(tool, '') : []
   if (hosted.length > 0) return hosted.map(({ sentType, config }) => ({ ...config, type: sentType }))
+  if (type === CUSTOM) return [{ ...tool, format: tool.format ?? { type: 'text' } }]
   if (type !== 'function') return [tool]
   const definition = isJsonObject(nested) ? { ...rest, ...nested } : tool
   return [{ ...definition, type, parameters: definition.parameters ?? null, strict: definition.strict ?? null }]

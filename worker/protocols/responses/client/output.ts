@@ -20,6 +20,7 @@ import {
   CallBlock,
   type CallHead,
   type ClosingStatus,
+  CustomCallBlock,
   ReasoningBlock,
   RefusalBlock,
   TextBlock
@@ -29,7 +30,7 @@ import { type EmitItemEvent, OutputList } from './output-list.ts'
 import type { ResponsesOutputItem } from './schema.ts'
 import { createNameSplitter } from './tool-names.ts'
 
-type Block = TextBlock | RefusalBlock | ReasoningBlock | CallBlock
+type Block = TextBlock | RefusalBlock | ReasoningBlock | CallBlock | CustomCallBlock
 
 export class OutputMachine {
   readonly #list: OutputList
@@ -174,10 +175,11 @@ export class OutputMachine {
     this.#block = create()
   }
 
-  #createCall(event: ToolCallStartEvent): CallBlock {
+  #createCall(event: ToolCallStartEvent): CallBlock | CustomCallBlock {
     const signature = sign(event.state, 'next-call')
     if (signature !== undefined) addStateItem(this.#list, signature)
-    return new CallBlock(this.#list, this.#splitName(event))
+    const head = this.#splitName(event)
+    return head.isFreeForm === true ? new CustomCallBlock(this.#list, head) : new CallBlock(this.#list, head)
   }
 
   #keepState(state: ProviderState | undefined, owner?: StateOwner): void {

@@ -21,7 +21,7 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { CustomCalls, isEmptyContent } from '../../shared/completions-family/custom-calls.ts'
+import { isCustom, readFreeFormArguments, readNested } from '../../shared/completions-family/free-form-tools.ts'
 import { readTools } from '../../shared/completions-family/tool-use.ts'
 import {
   keepDefined,
@@ -39,6 +39,7 @@ import { readResultText } from '../../shared/tool-result.ts'
 import { InputCalls, type ReadCall } from './input-calls.ts'
 import { readContent } from './read-content.ts'
 import type { ResponsesRequest } from './schema.ts'
+import { SkippedCalls } from './skipped-calls.ts'
 
 export interface ReadInput {
   messages: NormalizedMessage[]
@@ -59,6 +60,11 @@ export function readAdditionalTools({ input }: ResponsesRequest): NormalizedTool
 }
 
 export const ADDITIONAL_TOOLS = 'additional_tools'
+/** The call of a custom tool is that of the function that stands for it (decisions.md 77). */
+const CUSTOM_CALL = 'custom_tool_call'
+const CUSTOM_RESULT = 'custom_tool_call_output'
+/** The items of results. */
+const RESULTS: ReadonlySet<JsonValue | undefined> = new Set(['function_call_output', CUSTOM_RESULT])
 
 function declaresTools(item: JsonValue): item is JsonObject {
   return isJsonObject(item) && item.type === ADDITIONAL_TOOLS
@@ -92,7 +98,7 @@ function writeTextMessage(role: 'system' | 'user', text: string): NormalizedMess
 
 class ItemReader {
   readonly skipped: string[] = []
-  readonly #customCalls = new CustomCalls(this.skipped)
+  readonly #skippedCalls = new SkippedCalls(this.skipped)
   readonly #messages: NormalizedMessage[] = []
   readonly #onlyFunction: string | undefined
   #openedCalls: InputCalls | undefined
@@ -140,11 +146,13 @@ class ItemReader {
     const type = readOptionalString(item, 'type', path)
     switch (type) {
       case 'function_call':
-        this.#customCalls.addFunction(readItemCallId(item))
+      case CUSTOM_CALL:
+        this.#skippedCalls.addFunction(readItemCallId(item))
         this.#addCall(readCall(item, path))
         return
       case 'function_call_output':
-        if (this.#customCalls.skipsResult(findText(item, ['call_id']), type)) return
+      case CUSTOM_RESULT:
+        if (this.#skippedCalls.skipsResult(findText(item, ['call_id']), type)) return
         this.#addResult(readResult(item, item.output, path))
         return
       case ADDITIONAL_TOOLS:
@@ -161,7 +169,7 @@ class ItemReader {
     else {
       this.skipped.push(type)
       const callId = findText(item, ['call_id'])
-      if (callId !== null && type.endsWith('_call')) this.#customCalls.addSkipped(callId)
+      if (callId !== null && type.endsWith('_call')) this.#skippedCalls.addSkipped(callId)
     }
   }
 
@@ -170,14 +178,12 @@ class ItemReader {
     switch (role) {
       case 'tool':
       case 'function':
-        if (this.#customCalls.skipsResult(findText(item, CHAT_RESULT_ID_MEMBERS))) return
+        if (this.#skippedCalls.skipsResult(findText(item, CHAT_RESULT_ID_MEMBERS))) return
         this.#addResult(readResult(item, item.content, path))
         return
       case 'assistant': {
-        const message: NormalizedMessage = { role, ...readContent(item.content, `${path}.content`) }
-        this.#addMessage(message)
-        const skipsCalls = this.#readChatCalls(item, path)
-        if (skipsCalls && isEmptyContent(message.content)) this.#messages.pop()
+        this.#addMessage({ role, ...readContent(item.content, `${path}.content`) })
+        this.#readChatCalls(item, path)
         return
       }
       case 'system':
@@ -190,20 +196,16 @@ class ItemReader {
     }
   }
 
-  /**
-   * Reads the calls of an assistant message in the form of chat completions, the old form only where the new one is absent. True when
-   * calls were skipped.
-   */
-  #readChatCalls(item: JsonObject, path: string): boolean {
+  /** Reads the calls of an assistant message in the form of chat completions, the old form only where the new one is absent. */
+  #readChatCalls(item: JsonObject, path: string): void {
     const calls = readOptionalArray(item, 'tool_calls', path) ?? []
-    let skipsCalls = false
     for (const [index, call] of calls.entries()) {
-      if (this.#customCalls.skipsCall(call, readChatCallId)) skipsCalls = true
-      else this.#addCall(readChatCall(call, `${path}.tool_calls[${index}]`))
+      const read = readChatCall(call, `${path}.tool_calls[${index}]`)
+      this.#skippedCalls.addFunction(read.part.id)
+      this.#addCall(read)
     }
     const legacy = calls.length === 0 ? readOptionalObject(item, 'function_call', path) : undefined
     if (legacy !== undefined) this.#addCall(readLegacyCall(legacy, item, `${path}.function_call`))
-    return skipsCalls
   }
 
   #addCall(call: ReadCall): void {
@@ -297,20 +299,21 @@ function readCall(item: JsonObject, path: string): ReadCall {
   return readFunction(item, path, {
     id: readItemCallId(item),
     toolStateId: findCallStateId(item),
-    isIncomplete: item.status === 'incomplete'
+    isIncomplete: item.status === 'incomplete',
+    isFreeForm: item.type === CUSTOM_CALL
   })
-}
-
-function readChatCallId(call: JsonObject): string | null {
-  return findText(call, ['id', ...STATE_ID_MEMBERS, 'call_id'])
 }
 
 /** Reads an entry of `tool_calls`. */
 function readChatCall(call: JsonValue, path: string): ReadCall {
   if (!isJsonObject(call)) throw wrongType(path, 'an object', call)
-  return readFunction(readObject(call, 'function', path), `${path}.function`, {
-    id: readChatCallId(call),
-    toolStateId: findCallStateId(call)
+  const place = isCustom(call)
+    ? readNested(call, path)
+    : { definition: readObject(call, 'function', path), path: `${path}.function` }
+  return readFunction(place.definition, place.path, {
+    id: findText(call, ['id', ...STATE_ID_MEMBERS, 'call_id']),
+    toolStateId: findCallStateId(call),
+    isFreeForm: isCustom(call)
   })
 }
 
@@ -322,15 +325,18 @@ function readLegacyCall(call: JsonObject, message: JsonObject, path: string): Re
   })
 }
 
-/** Reads `name`, `namespace` and `arguments` of a call at `path`. */
+/** Reads `name`, `namespace` and `arguments` of a call at `path`; the call of a custom tool has an `input`. */
 function readFunction(
   source: JsonObject,
   path: string,
-  call: { id: string | null; toolStateId: string | undefined; isIncomplete?: boolean }
+  call: { id: string | null; toolStateId: string | undefined; isIncomplete?: boolean; isFreeForm?: boolean }
 ): ReadCall {
   const name = readString(source, 'name', path)
   const namespace = readOptionalString(source, 'namespace', path)
-  const read = tryReadToolArguments(source.arguments, `${path}.arguments`)
+  const read =
+    call.isFreeForm === true
+      ? readFreeFormArguments(source.input, `${path}.input`)
+      : tryReadToolArguments(source.arguments, `${path}.arguments`)
   const isCut = call.isIncomplete === true || read === undefined
   const toolArguments = isCut ? { arguments: {} } : read
   const part: ToolCallPart = { type: 'tool-call', id: call.id, name, ...toolArguments, ...keepDefined({ namespace }) }
@@ -340,7 +346,7 @@ function readFunction(
 
 /** Reads the result of a call. Without a `call_id` other members are read; without any id the order of the items decides. */
 function readResult(item: JsonObject, output: JsonValue | undefined, path: string): ToolResultPart {
-  const isItem = item.type === 'function_call_output'
+  const isItem = RESULTS.has(item.type)
   const outputPath = `${path}.${isItem ? 'output' : 'content'}`
   const members = isItem ? ['call_id', ...STATE_ID_MEMBERS] : CHAT_RESULT_ID_MEMBERS
   const result: ToolResultPart = {

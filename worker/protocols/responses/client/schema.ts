@@ -138,6 +138,17 @@ export type ResponsesFunctionCall = {
   namespace?: string
 }
 
+export type ResponsesCustomCall = {
+  id: string
+  type: 'custom_tool_call'
+  status: 'in_progress' | 'completed' | 'incomplete'
+  call_id: string
+  name: string
+  /** Free text. */
+  input: string
+  namespace?: string
+}
+
 export type ResponsesWebSearch = {
   id: string
   type: 'web_search_call'
@@ -172,6 +183,7 @@ export type ResponsesOutputItem =
   | ResponsesMessage
   | ResponsesReasoning
   | ResponsesFunctionCall
+  | ResponsesCustomCall
   | ResponsesWebSearch
   | ResponsesImageGeneration
   | ResponsesModelGeneration
@@ -249,6 +261,8 @@ export type ResponsesItemEvent =
   | (OfSummary & { type: 'response.reasoning_summary_text.done'; text: string })
   | (OfItem & { type: 'response.function_call_arguments.delta'; delta: string })
   | (OfItem & { type: 'response.function_call_arguments.done'; name: string; arguments: string })
+  | (OfItem & { type: 'response.custom_tool_call_input.delta'; delta: string })
+  | (OfItem & { type: 'response.custom_tool_call_input.done'; input: string })
   | (OfItem & { type: `response.web_search_call.${'in_progress' | 'searching' | 'completed'}`; seconds_left?: number })
   | (OfItem & {
       type: `response.image_generation_call.${'in_progress' | 'generating' | 'completed'}`

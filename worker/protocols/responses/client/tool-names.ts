@@ -3,16 +3,21 @@
 import { flattenToolName, type NormalizedTool, type ToolCallStartEvent } from '../../../normalized/index.ts'
 import type { CallHead } from './blocks.ts'
 
-/** Returns a function that gives a call the name and namespace that the request declares. */
+/** Returns a function that gives a call the name, namespace and form that the request declares. */
 export function createNameSplitter(tools: readonly NormalizedTool[]): (call: ToolCallStartEvent) => CallHead {
   const declared = new Map<string, Omit<CallHead, 'id'>>()
   for (const tool of tools) {
     if (tool.type !== 'function') continue
-    const { name, namespace } = tool
+    const { name, namespace, freeForm } = tool
     const flatName = flattenToolName(tool)
     // Of two functions with one joined name, only the first was sent to the provider.
-    if (!declared.has(flatName)) declared.set(flatName, namespace === undefined ? { name } : { name, namespace })
+    if (declared.has(flatName)) continue
+    const head: Omit<CallHead, 'id'> = namespace === undefined ? { name } : { name, namespace }
+    if (freeForm !== undefined) head.isFreeForm = true
+    declared.set(flatName, head)
   }
-  return ({ id, name, namespace }) =>
-    namespace === undefined ? { id, ...(declared.get(name) ?? { name }) } : { id, name, namespace }
+  return ({ id, name, namespace }) => {
+    if (namespace === undefined) return { id, ...(declared.get(name) ?? { name }) }
+    return { id, name, namespace, ...declared.get(flattenToolName({ name, namespace })) }
+  }
 }

@@ -4,6 +4,7 @@
 import {
   assertNever,
   type ContentPart,
+  type FreeFormTool,
   type FunctionTool,
   type JsonObject,
   type JsonValue,
@@ -170,9 +171,14 @@ function writeTool(tool: NormalizedTool): JsonValue {
 }
 
 function writeFunction(tool: FunctionTool): JsonObject {
-  const { name, description, parameters, strict, fewShotExamples, returnParameters } = tool
+  const { name, description, parameters, strict, fewShotExamples, returnParameters, freeForm } = tool
+  if (freeForm !== undefined) return writeCustomTool(name, freeForm)
   const extensions = { few_shot_examples: fewShotExamples, return_parameters: returnParameters }
   return keepDefined({ type: 'function', name, description, parameters, strict, ...extensions })
+}
+
+function writeCustomTool(name: string, { description, grammar }: FreeFormTool): JsonObject {
+  return keepDefined({ type: 'custom', name, description, format: grammar && { type: 'grammar', ...grammar } })
 }
 
 function writeChoice(choice: ToolChoice): JsonValue {

@@ -26,12 +26,13 @@ import { findHostedToolKind, readHostedMembers, readHostedTool } from '../hosted
 import { writeMemberPaths } from '../member-paths.ts'
 import type { ParameterTable } from '../parameters.ts'
 import { readToolSchema } from '../tool-schema.ts'
+import { CUSTOM, isCustom, readFreeFormTool, readNested } from './free-form-tools.ts'
 
 /** The parameters that `readToolUse` reads, for the parameter tables. */
 export const toolParameters = {
   tools: {
     class: 'supported',
-    note: 'Functions and namespaces everywhere, built-in tools on the v2 contract; other kinds have no effect.'
+    note: 'Functions, custom tools and namespaces everywhere, built-in tools on the v2 contract; other kinds have no effect.'
   },
   tool_choice: { class: 'supported', note: 'What a route cannot enforce is refused; unknown kinds have no effect.' },
   parallel_tool_calls: {
@@ -83,6 +84,7 @@ function readTool(tool: JsonValue, path: string): NormalizedTool[] {
   const type = readOptionalString(tool, 'type', path)
   if (type === undefined) return readUntypedTool(tool, path)
   if (type === 'function') return readFunctionTool(tool, { path })
+  if (type === CUSTOM) return readFreeFormTool(tool, { path })
   if (type === 'namespace') return readNamespace(tool, path)
   const kind = findHostedToolKind(type)
   const typePath = `${path}.type`
@@ -107,7 +109,10 @@ function readNamespace(tool: JsonObject, path: string): NormalizedTool[] {
   const namespace = tool.name
   if (typeof namespace !== 'string' || namespace === '') return []
   const members = readOptionalArray(tool, 'tools', path) ?? []
-  return members.flatMap((member, index) => readFunctionTool(member, { path: `${path}.tools[${index}]`, namespace }))
+  return members.flatMap((member, index) => {
+    const place = { path: `${path}.tools[${index}]`, namespace }
+    return isCustom(member) ? readFreeFormTool(member, place) : readFunctionTool(member, place)
+  })
 }
 
 /**
@@ -116,9 +121,7 @@ function readNamespace(tool: JsonObject, path: string): NormalizedTool[] {
  */
 function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: string }): FunctionTool[] {
   if (!isJsonObject(tool)) return []
-  const isNested = isJsonObject(tool.function)
-  const definition = isNested ? (tool.function as JsonObject) : tool
-  const path = isNested ? `${place.path}.function` : place.path
+  const { definition, path } = readNestedFunction(tool, place.path)
   const name = definition.name
   if (typeof name !== 'string' || name.trim() === '') return []
   const type = tool.type ?? 'function'
@@ -134,13 +137,20 @@ function readFunctionTool(tool: JsonValue, place: { path: string; namespace?: st
   return [{ type: 'function', name, parameters, ...details, ...writeMemberPaths(details, path, MEMBER_NAMES) }]
 }
 
+/** The members of a function, which may stand under `function`, with their path. */
+function readNestedFunction(source: JsonObject, path: string): { definition: JsonObject; path: string } {
+  return isJsonObject(source.function)
+    ? { definition: source.function, path: `${path}.function` }
+    : { definition: source, path }
+}
+
 const MEMBER_NAMES = {
   strict: 'strict',
   fewShotExamples: 'few_shot_examples',
   returnParameters: 'return_parameters'
 } as const
 
-/** Reads the tool choice; undefined when it is absent or has no effect here, such as the choice of a custom tool. */
+/** Reads the tool choice; undefined when it is absent or has no effect here, such as the choice of an unknown kind of tool. */
 function readToolChoice(body: JsonObject, ignored: Diagnostics): ToolChoice | undefined {
   const member = (body.tool_choice ?? undefined) === undefined ? 'function_call' : 'tool_choice'
   const sent = body[member] ?? undefined
@@ -166,18 +176,16 @@ function readChoiceWord(word: string): ToolChoice | undefined {
 function readChoiceObject(choice: JsonObject, path: 'tool_choice' | 'function_call'): ToolChoice | undefined {
   const type = readOptionalString(choice, 'type', path)
   const isFunction = type === 'function' || (type === undefined && ('name' in choice || 'function' in choice))
-  if (isFunction) return { type: 'function', name: readChosenName(choice, path) }
+  if (isFunction || type === CUSTOM) return { type: 'function', name: readChosenName(choice, path) }
   if (type === undefined) return undefined
   if (type === 'allowed_tools') return readAllowedTools(choice)
   const kind = findHostedToolKind(type)
   return kind === undefined ? readChoiceWord(type) : { type: 'hosted', kind }
 }
 
-/** The name of a chosen function, flattened with its namespace. */
+/** The name of a chosen function or custom tool, flattened with its namespace. */
 function readChosenName(choice: JsonObject, path: string): string {
-  const isNested = isJsonObject(choice.function)
-  const named = isNested ? (choice.function as JsonObject) : choice
-  const at = isNested ? `${path}.function` : path
+  const { definition: named, path: at } = isCustom(choice) ? readNested(choice, path) : readNestedFunction(choice, path)
   const name = readString(named, 'name', at)
   const namespace = readOptionalString(named, 'namespace', at)
   return namespace === undefined ? name : flattenToolName({ name, namespace })
@@ -198,7 +206,7 @@ function readAllowedTools(choice: JsonObject): ToolChoice {
     if (!isJsonObject(tool)) throw wrongType(at, 'an object', tool)
     const type = readOptionalString(tool, 'type', at) ?? 'function'
     const kind = findHostedToolKind(type)
-    if (type === 'function') names.push(readChosenName(tool, at))
+    if (type === 'function' || type === CUSTOM) names.push(readChosenName(tool, at))
     else if (kind !== undefined) kinds.push(kind)
   }
   return { type: 'allowed', mode, names, kinds }

@@ -166,35 +166,25 @@ t.test('a call without a function name is refused', async t => {
   t.equal(refusedAt({ messages: [{ role: 'assistant', tool_calls: {} }] }), 'messages[0].tool_calls')
 })
 
-t.test('calls of custom tools are skipped with their results, other calls beside them stay', async t => {
-  const custom = (id: string) => ({ id, type: 'custom', custom: { name: 'x', input: 'y' } })
-  const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
-  const assistant = (...calls: JsonObject[]) => ({ role: 'assistant', content: null, tool_calls: calls })
-  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'z' })
-  const shown = (...messages: JsonObject[]) => {
-    const request = read({ messages: [{ role: 'user', content: 'q' }, ...messages, { role: 'user', content: 'next' }] })
-    const ids = request.messages.slice(1, -1).map(({ content }) =>
-      content.map(part => {
-        if (part.type === 'tool-call') return part.id
-        return part.type === 'tool-result' ? `to ${part.callId}` : part.type
-      })
-    )
-    return [ids, request.ignored.messages]
-  }
-  t.strictSame(shown(assistant(custom('c')), result('c')), [[], ['custom', 'tool']])
-  t.strictSame(shown({ ...assistant(custom('c')), content: '' }), [[], ['custom']])
-  t.strictSame(shown({ ...assistant(custom('c')), content: 'so' }, result('c')), [[['text']], ['custom', 'tool']])
-  t.strictSame(shown(assistant(custom('c'), call('a')), result('a'), result('c')), [
-    [['a'], ['to a']],
-    ['custom', 'tool']
+t.test('the call of a custom tool is that of the function of its input (decisions.md 77)', async t => {
+  const input = '*** Begin Patch\n"x"'
+  const custom = { id: 'c', type: 'custom', custom: { name: 'patch', input } }
+  const assistant = (call: JsonObject) => ({ role: 'assistant', content: null, tool_calls: [call] })
+  const { messages } = read({ messages: [assistant(custom), { role: 'tool', tool_call_id: 'c', content: 'done' }] })
+  t.match(messages, [
+    {
+      role: 'assistant',
+      content: [
+        { type: 'tool-call', id: 'c', name: 'patch', arguments: { input }, argumentsText: JSON.stringify({ input }) }
+      ]
+    },
+    { role: 'tool', content: [{ type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'done' }] }] }
   ])
-  const reused = [assistant(custom('1')), result('1'), assistant(call('1')), result('1')]
-  t.strictSame(shown(...reused), [
-    [['1'], ['to 1']],
-    ['custom', 'tool']
-  ])
-  t.strictSame(shown(assistant(call('a')), result('a')), [[['a'], ['to a']], undefined])
-  t.equal(refusedAt({ messages: [assistant(custom('c')), result('c')] }), 'messages')
+  const flat = read({ messages: [assistant({ id: 'c', type: 'custom', name: 'patch' })] })
+  t.match(flat.messages, [{ content: [{ name: 'patch', argumentsText: '{"input":""}' }] }])
+  const path = 'messages[0].tool_calls[0].custom'
+  t.equal(refusedAt({ messages: [assistant({ ...custom, custom: { input } })] }), `${path}.name`)
+  t.equal(refusedAt({ messages: [assistant({ ...custom, custom: { name: 'p', input: 5 } })] }), `${path}.input`)
 })
 
 t.test('the id of a call is read from the first member that has one', async t => {

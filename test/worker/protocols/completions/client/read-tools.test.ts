@@ -163,7 +163,7 @@ t.test('every form of tool choice has one meaning (B6)', async t => {
 })
 
 t.test('an unknown tool choice has no effect and is kept for diagnostics', async t => {
-  for (const choice of ['any', { type: 'custom', custom: { name: 'c' } }, { type: 'mcp' }, {}]) {
+  for (const choice of ['any', { type: 'mcp' }, {}]) {
     const request = read({ tools: declared, tool_choice: choice })
     t.notOk('toolChoice' in request)
     t.strictSame(request.ignored, { tool_choice: choice })
@@ -237,4 +237,64 @@ t.test('parallel_tool_calls is requested, refused or absent (B7)', async t => {
   t.equal(read({ parallel_tool_calls: false }).parallelToolCalls, 'refused')
   t.notOk('parallelToolCalls' in read({ parallel_tool_calls: null }))
   t.equal(refusedAt({ parallel_tool_calls: 'yes' }), 'parallel_tool_calls')
+})
+
+t.test('a custom tool is a function of one text parameter, with the grammar in its description', async t => {
+  const definition = 'start: "BEGIN"'
+  const grammar = { syntax: 'lark', definition }
+  const parameters = {
+    type: 'object',
+    properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+    required: ['input'],
+    additionalProperties: false
+  }
+  const expected = {
+    type: 'function',
+    name: 'apply_patch',
+    description: `edits files\n\nThe text of \`input\` must match this lark grammar:\n${definition}`,
+    parameters,
+    freeForm: { description: 'edits files', grammar }
+  }
+  const tool = { name: 'apply_patch', description: 'edits files' }
+  for (const format of [
+    { type: 'grammar', grammar },
+    { type: 'grammar', ...grammar }
+  ]) {
+    t.strictSame(toolsOf({ type: 'custom', custom: { ...tool, format } }), [expected])
+    t.strictSame(toolsOf({ type: 'custom', ...tool, format }), [expected])
+  }
+  const regex = { type: 'grammar', syntax: 'regex', definition: '^a+$' }
+  t.match(toolsOf({ type: 'custom', name: 'r', format: regex }), [
+    { description: 'The text of `input` must match this regular expression:\n^a+$' }
+  ])
+  for (const format of [undefined, null, { type: 'text' }, { type: 'grammar' }]) {
+    t.strictSame(toolsOf({ type: 'custom', custom: { ...tool, format } }), [
+      { ...expected, description: 'edits files', freeForm: { description: 'edits files' } }
+    ])
+    t.strictSame(toolsOf({ type: 'custom', name: 'c', format }), [
+      { type: 'function', name: 'c', parameters, freeForm: {} }
+    ])
+  }
+  t.match(toolsOf({ type: 'namespace', name: 'ns', tools: [{ type: 'custom', ...tool }] }), [
+    { name: 'apply_patch', namespace: 'ns', freeForm: { description: 'edits files' } }
+  ])
+  t.strictSame(toolsOf({ type: 'custom' }, { type: 'custom', custom: { name: ' ' } }), [])
+  t.equal(
+    refusedAt({ tools: [{ type: 'custom', custom: { name: 'c', description: 3 } }] }),
+    'tools[0].custom.description'
+  )
+  t.equal(refusedAt({ tools: [{ type: 'custom', name: 'c', format: 'text' }] }), 'tools[0].format')
+})
+
+t.test('a custom tool is chosen and allowed like a function', async t => {
+  const tools = [{ type: 'custom', custom: { name: 'c' } }, ...declared]
+  for (const choice of [
+    { type: 'custom', custom: { name: 'c' } },
+    { type: 'custom', name: 'c' }
+  ]) {
+    t.strictSame(choose(choice, tools), { type: 'function', name: 'c' })
+    const allowed = { mode: 'required', tools: [choice, { type: 'function', function: { name: 'f' } }] }
+    t.match(choose({ type: 'allowed_tools', allowed_tools: allowed }, tools), { type: 'allowed', names: ['c', 'f'] })
+    t.equal(refusedAt({ tools: declared, tool_choice: choice }), 'tool_choice')
+  }
 })

@@ -1,3 +1,5 @@
+import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream'
+import { Stream } from 'openai/streaming'
 import t from 'tap'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { createCompletionsStreamWriter } from '../../../../../worker/protocols/completions/client/stream.ts'
@@ -114,4 +116,53 @@ t.test('images are encoded once, however often their list is repeated, and the l
     lists.at(-1),
     writeCompletionsResponse(accumulateEvents(reads.flat()), responseContext()).choices[0].message.files
   )
+})
+
+t.test('the call of a custom tool has its input as text, whole and streamed (decisions.md 77)', async t => {
+  const input = '*** Begin Patch\n"x" é'
+  const args = JSON.stringify({ input })
+  const tools = [
+    { type: 'custom', custom: { name: 'patch' } },
+    { type: 'function', function: { name: 'f' } }
+  ]
+  const call = (index: number, name: string, ...pieces: string[]): NormalizedEvent[] => [
+    { type: 'tool-call-start', index, id: `call_${index}`, name },
+    ...pieces.map((piece): NormalizedEvent => ({ type: 'tool-call-delta', index, arguments: piece })),
+    { type: 'tool-call-end', index }
+  ]
+  const reads: NormalizedEvent[][] = [
+    call(0, 'patch', args.slice(0, 4)).slice(0, -1),
+    call(0, 'patch', args.slice(4, 20), args.slice(20)).slice(1),
+    call(1, 'f', '{"a":1}'),
+    call(2, 'patch', 'ls', ' -la'),
+    call(3, 'patch'),
+    [{ ...finish, reason: 'tool-calls' }]
+  ]
+  const context = responseContext({ tools })
+  const expected = [
+    { id: 'call_0', type: 'custom', custom: { name: 'patch', input } },
+    { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+    { id: 'call_2', type: 'custom', custom: { name: 'patch', input: 'ls -la' } },
+    { id: 'call_3', type: 'custom', custom: { name: 'patch', input: '' } }
+  ]
+  const whole = writeCompletionsResponse(accumulateEvents(reads.flat()), context)
+  t.strictSame(whole.choices[0].message.tool_calls, expected)
+  t.equal(whole.choices[0].finish_reason, 'tool_calls')
+  const written = writeStream(reads, context)
+  const deltas = written
+    .split('\n\n')
+    .filter(frame => frame.startsWith('data: {'))
+    .flatMap(frame => JSON.parse(frame.slice('data: '.length)).choices[0]?.delta.tool_calls ?? [])
+  t.strictSame(
+    deltas.filter(({ index }) => index === 0),
+    [
+      { index: 0, id: 'call_0', type: 'custom', custom: { name: 'patch', input: '' } },
+      { index: 0, custom: { input: '*** Begin ' } },
+      { index: 0, custom: { input: 'Patch\n"x" é' } }
+    ]
+  )
+  const stream = ChatCompletionStream.fromReadableStream(
+    Stream.fromSSEResponse(new Response(written), new AbortController()).toReadableStream()
+  )
+  t.match((await stream.finalMessage()).tool_calls, expected)
 })

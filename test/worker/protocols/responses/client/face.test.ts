@@ -181,11 +181,12 @@ t.test('tools of the input are declared after those of tools, and can be chosen'
   t.match(request.tools, [
     { type: 'function', name: 'top' },
     { type: 'function', name: 'f' },
+    { type: 'function', name: 'exec', namespace: 'ns', freeForm: {} },
     { type: 'function', name: 'g', namespace: 'ns' },
-    { type: 'unsupported', sentType: 'custom', path: 'input[0].tools[2].type' },
+    { type: 'function', name: 'patch', freeForm: {} },
     { type: 'function', name: 'late' }
   ])
-  t.equal(request.tools.length, 5)
+  t.equal(request.tools.length, 6)
   t.equal(request.messages.length, 1)
   t.strictSame(request.ignored, {})
   t.equal(refusedAt({ input: [{ ...item, tools: {} }] }), 'input[0].tools')
@@ -251,7 +252,7 @@ t.test('tools are read in flat, nested and namespace form, and built-in and unkn
     { type: 'function', name: 'h', parameters: { type: 'object', properties: {} } },
     { type: 'function', name: 'f', namespace: 'ns' },
     { type: 'hosted', kind: 'web_search', config: { indexes: ['w'] } },
-    { type: 'unsupported', sentType: 'custom' }
+    { type: 'function', name: 'c', parameters: { required: ['input'] }, freeForm: {} }
   ])
 })
 

@@ -282,10 +282,19 @@ t.test('responses 48, 49: a built-in tool is sent with its configuration, on v2 
 
 t.test('unsupported tools are not sent', async t => {
   const tools = [
-    { type: 'custom', name: 'c' },
+    { type: 'mcp', server_label: 'm' },
     { type: 'file_search', vector_store_ids: ['v'] }
   ]
   t.strictSame(v2({ tools }), v2({}))
+})
+
+t.test('a custom tool is sent as the function of its input (decisions.md 77)', async t => {
+  const body = { tools: [{ type: 'custom', name: 'c' }], tool_choice: { type: 'custom', name: 'c' } }
+  t.match(v1(body), { functions: [{ name: 'c', parameters: { required: ['input'] } }], function_call: { name: 'c' } })
+  t.match(v2(body), {
+    tools: [{ functions: { specifications: [{ name: 'c', parameters: { required: ['input'] } }] } }],
+    tool_config: { mode: 'forced', function_name: 'c' }
+  })
 })
 
 t.test('responses 53: parallel calls are requested from the largest model only (B7)', async t => {

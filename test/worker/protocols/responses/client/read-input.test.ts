@@ -336,16 +336,46 @@ t.test('a result with a known call, or after a call without a result, gets no na
   t.strictSame(names([call('a'), output('a'), output('other')]), [undefined, 'f'])
 })
 
-t.test('calls of custom tools in the form of chat completions are skipped with their results', async t => {
-  const input = [
-    { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'x', input: 'y' } }] },
-    { role: 'tool', tool_call_id: 'c', content: 'z' },
-    { role: 'user', content: 'next' }
+t.test('the call of a custom tool is that of the function of its input (decisions.md 77)', async t => {
+  const input = '*** Begin Patch\n"x"'
+  const call = { type: 'custom_tool_call', id: 'ctc_c', call_id: 'c', name: 'patch', input, status: 'completed' }
+  const output = { type: 'custom_tool_call_output', call_id: 'c', output: 'done' }
+  const chatCall = { id: 'c', type: 'custom', custom: { name: 'patch', input } }
+  for (const items of [
+    [call, output],
+    [
+      { role: 'assistant', content: null, tool_calls: [chatCall] },
+      { role: 'tool', tool_call_id: 'c', content: 'done' }
+    ]
+  ]) {
+    const turn = messages([{ role: 'user', content: 'go' }, ...items]).slice(1)
+    t.match(turn, [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool-call', id: 'c', name: 'patch', arguments: { input }, argumentsText: JSON.stringify({ input }) }
+        ]
+      },
+      { role: 'tool', content: [{ type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'done' }] }] }
+    ])
+    t.equal(turn.length, 2)
+  }
+  t.match(messages([{ ...call, namespace: 'ns' }, output]), [{ content: [{ name: 'patch', namespace: 'ns' }] }, {}])
+  const parts = [
+    { type: 'input_text', text: 'a' },
+    { type: 'input_text', text: 'b' }
   ]
-  const request = read({ input })
-  t.match(request.messages, [{ role: 'user' }])
-  t.equal(request.messages.length, 1)
-  t.strictSame(request.ignored.input, ['custom', 'tool'])
+  t.match(messages([call, { ...output, output: parts }])[1], { content: [{ content: [{ text: 'a' }, { text: 'b' }] }] })
+  t.equal(refusedAt({ input: [{ ...call, input: 5 }] }), 'input[0].input')
+  t.equal(refusedAt({ input: [{ ...call, name: undefined }] }), 'input[0].name')
+  t.strictSame(
+    messages([
+      { role: 'user', content: 'go' },
+      { ...call, status: 'incomplete' }
+    ]).length,
+    1,
+    'a cut call'
+  )
 })
 
 t.test('calls of an assistant message in the form of chat completions are read', async t => {
@@ -386,14 +416,10 @@ t.test('the output of a call that is skipped is skipped with it, and a later fun
   const output = { type: 'function_call_output', call_id: 'c2', output: 'a.txt' }
   const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' } }]
   const ask = { role: 'user', content: 'list' }
-  for (const skipped of [shell, { type: 'custom_tool_call', call_id: 'c2', name: 'patch', input: 'x' }]) {
-    const read = messages([ask, skipped, output, ask], { tools })
-    t.strictSame(
-      read.map(({ role }) => role),
-      ['user', 'user'],
-      skipped.type
-    )
-  }
+  t.strictSame(
+    messages([ask, shell, output, ask], { tools }).map(({ role }) => role),
+    ['user', 'user']
+  )
   const call = { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{}' }
   const later = messages([ask, shell, output, call, output], { tools })
   t.strictSame(

@@ -249,3 +249,64 @@ t.test('the last event has the usage and the final metadata (D1)', async t => {
   const { response } = readResponsesStrictly(writeStream([events], responseContext({ metadata: { k: 'v' } })))
   t.match(response, { usage: { total_tokens: 5 }, metadata: { k: 'v', upstream_message_id: 'm' } })
 })
+
+t.test('the call of a custom tool streams the text of its input (decisions.md 77)', async t => {
+  const input = '*** Begin Patch\n"x" é'
+  const args = JSON.stringify({ input })
+  const tools = [
+    { type: 'custom', name: 'patch' },
+    { type: 'namespace', name: 'ns', tools: [{ type: 'custom', name: 'exec' }] },
+    { type: 'function', name: 'f' }
+  ]
+  const call = (index: number, name: string, ...pieces: string[]): NormalizedEvent[] => [
+    { type: 'tool-call-start', index, id: `call_${index}`, name },
+    ...pieces.map((piece): NormalizedEvent => ({ type: 'tool-call-delta', index, arguments: piece })),
+    { type: 'tool-call-end', index }
+  ]
+  const end: NormalizedEvent = { type: 'finish', reason: 'tool-calls', providerReason: 'x', metadata: {} }
+  const reads: NormalizedEvent[][] = [
+    [start],
+    call(0, 'patch', args.slice(0, 12), args.slice(12, 20), args.slice(20)),
+    call(1, 'ns__exec', 'ls -la'),
+    call(2, 'f', '{"a":1}'),
+    [end]
+  ]
+  const written = writeStream(reads, responseContext({ tools }))
+  const { events, response } = readResponsesStrictly(written)
+  const expected = [
+    { id: 'ctc_call_0', type: 'custom_tool_call', call_id: 'call_0', name: 'patch', input },
+    { id: 'ctc_call_1', type: 'custom_tool_call', call_id: 'call_1', name: 'exec', namespace: 'ns', input: 'ls -la' },
+    { id: 'fc_call_2', type: 'function_call', arguments: '{"a":1}' }
+  ]
+  t.match(response.output, expected)
+  t.same(response, writeResponse(reads.flat(), { tools }))
+  const ofCall = events.filter(({ item_id }) => item_id === 'ctc_call_0')
+  t.strictSame(
+    ofCall.map(({ type }) => type),
+    [
+      'response.custom_tool_call_input.delta',
+      'response.custom_tool_call_input.delta',
+      'response.custom_tool_call_input.delta',
+      'response.custom_tool_call_input.done'
+    ]
+  )
+  t.match(ofCall.at(-1), { input, output_index: 0 })
+  t.equal(ofCall.flatMap(({ delta }) => delta ?? []).join(''), input)
+  t.match((await accumulateWithSdk(written)).output, expected)
+})
+
+t.test('the call of a custom tool that is cut has no done event', async t => {
+  const reads: NormalizedEvent[][] = [
+    [
+      start,
+      { type: 'tool-call-start', index: 0, id: 'call_0', name: 'patch' },
+      { type: 'tool-call-delta', index: 0, arguments: '{"input":"abc' },
+      { type: 'tool-call-end', index: 0 },
+      { type: 'finish', reason: 'length', providerReason: 'length', metadata: {} }
+    ]
+  ]
+  const tools = [{ type: 'custom', name: 'patch' }]
+  const { events, response } = readResponsesStrictly(writeStream(reads, responseContext({ tools })))
+  t.match(response.output, [{ type: 'custom_tool_call', status: 'incomplete', input: 'abc' }])
+  t.notOk(events.some(({ type }) => type === 'response.custom_tool_call_input.done'))
+})

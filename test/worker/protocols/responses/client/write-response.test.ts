@@ -113,7 +113,7 @@ t.test('text is repeated and always has a format', async t => {
 
 t.test('responses 50: unsupported tools are repeated, and absent members of functions are null', async t => {
   const tools = [
-    { type: 'custom', name: 'c' },
+    { type: 'mcp', server_label: 'm' },
     { type: 'file_search', vector_store_ids: ['v'] },
     { type: 'function', name: 'g', parameters: { type: 'object' }, strict: true },
     { type: 'function', name: 'h' }
@@ -126,6 +126,14 @@ t.test('responses 50: unsupported tools are repeated, and absent members of func
   ])
   t.strictSame(echo({ tools: [{ type: 'function', function: { name: 'g', parameters: {} } }, 'x'] }).tools, [
     { type: 'function', name: 'g', parameters: {}, strict: null }
+  ])
+  // A custom tool without a format takes text.
+  const custom = { type: 'custom', name: 'c' }
+  const format = { type: 'grammar', syntax: 'lark', definition: 'start: "a"' }
+  t.strictSame(echo({ tools: [custom, { ...custom, format: null }, { ...custom, format }] }).tools, [
+    { ...custom, format: { type: 'text' } },
+    { ...custom, format: { type: 'text' } },
+    { ...custom, format }
   ])
 })
 
