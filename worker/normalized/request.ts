@@ -1,6 +1,7 @@
 // What a client asked for, in terms that all client protocols and all provider kinds share (`gateway.normalized.v1`).
 // An absent member means that the client did not send it; a member is never filled with a default here.
 
+import type { OutputLimitField } from '../../shared/profile.ts'
 import type { Diagnostics, NormalizedMessage } from './content.ts'
 import type { GatewayError } from './error.ts'
 import type { FieldPaths } from './field-paths.ts'
@@ -81,6 +82,12 @@ export interface RequestEcho {
   userText?: string
 }
 
+/** What services on the wire of chat completions tell apart and no other wire does. */
+export interface ChatWireNames {
+  /** The name that the client gave its output limit; absent when it gave none, or one of another wire. */
+  outputLimit?: OutputLimitField
+}
+
 export interface NormalizedRequest {
   version: typeof NORMALIZED_VERSION
   requestId: string
@@ -114,6 +121,8 @@ export interface NormalizedRequest {
   extraHeaders?: JsonObject
   user?: string
   metadata?: JsonObject
+  /** Only of clients that speak chat completions, for a provider on the same wire. */
+  chatWire?: ChatWireNames
   /** Only of protocols whose responses repeat the request. */
   echo?: RequestEcho
   /**

@@ -1,6 +1,7 @@
 // The client face of the completions family: this file reads a chat body into the normalized form; `write-response.ts`, `stream.ts`
 // and `errors.ts` write what the client gets back.
 
+import { OUTPUT_LIMIT_FIELDS, type OutputLimitField } from '../../../../shared/profile.ts'
 import {
   type FieldPaths,
   isJsonObject,
@@ -96,6 +97,8 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
   const extraHeaders = readExtraHeaders(body)
   if (extraHeaders !== undefined) request.extraHeaders = extraHeaders
   if (typeof body.user === 'string') request.user = body.user
+  const outputLimit = findOutputLimit(body)
+  request.chatWire = outputLimit === undefined ? {} : { outputLimit }
   const metadata = isJsonObject(body.metadata) ? dropReplayMark(body.metadata) : undefined
   if (metadata !== undefined) request.metadata = metadata
   return request
@@ -104,6 +107,13 @@ export function readCompletionsRequest(body: CompletionsRequest, context: { requ
 function readStreamUsage(body: CompletionsRequest): boolean {
   const options = readOptionalObject(body, 'stream_options')
   return options !== undefined && readOptionalBoolean(options, 'include_usage', 'stream_options') === true
+}
+
+/** The name of the output limit that has an effect. */
+function findOutputLimit(body: CompletionsRequest): OutputLimitField | undefined {
+  const isSet = (name: string) => (body[name] ?? undefined) !== undefined
+  if (isSet('max_output_tokens')) return undefined
+  return OUTPUT_LIMIT_FIELDS.find(isSet)
 }
 
 function readSampling(body: CompletionsRequest): Sampling {

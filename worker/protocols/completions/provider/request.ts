@@ -16,9 +16,6 @@ import type { ChatCompatibleReading } from './reading.ts'
 import { writeMessages } from './write-messages.ts'
 import { writeTools } from './write-tools.ts'
 
-/** The effort word that switches reasoning off. */
-const NO_REASONING = 'none'
-
 /** Services accept this many stop strings; the gateway applies all of them to the response itself. */
 const STOPS_MAX = 4
 
@@ -27,14 +24,14 @@ const DEFAULT_FORMAT_NAME = 'response'
 /**
  * Writes the body of a chat request, with its members in the order of bridge.md 8.1. Raises `GatewayError` with the client's own field:
  * `invalid_request` for a tool result without a call, an undeclared tool choice and a conversation without content, `unsupported_semantic` for media that the wire cannot
- * hold, `unsupported_response_format` for JSON without a schema.
+ * hold, `unsupported_response_format` for JSON without a schema on an alias that does not declare it.
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel }: ChatTarget,
+  target: ChatTarget,
   { chatPath }: ChatCompatibleOptions
 ): WrittenChat<ChatCompatibleReading> {
-  const { isStream, metadata, output, reasoning, user } = request
+  const { isStream, metadata, output, reasoning, user, chatWire } = request
   const names = mapToolNames(request, cleanToolName)
   const { messages, droppedToolCalls } = writeMessages(request.messages, names)
   if (messages.length === 0) {
@@ -42,19 +39,22 @@ export function writeChat(
     throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
   }
   const body: JsonObject = {}
-  if (upstreamModel !== undefined) body.model = upstreamModel
+  if (target.upstreamModel !== undefined) body.model = target.upstreamModel
   body.messages = messages
   body.stream = isStream
   // The client sees the usage only where its protocol shows it; records always need it
   // (field-lessons.md D2).
   if (isStream) body.stream_options = { include_usage: true }
-  if (metadata !== undefined && Object.keys(metadata).length > 0) body.metadata = metadata
+  // Services take it for stored chats only: a client of this wire knows that, and those of others mean something else (decisions.md 78).
+  const isMetadataMeant = chatWire !== undefined && metadata !== undefined && Object.keys(metadata).length > 0
+  if (isMetadataMeant) body.metadata = metadata
   Object.assign(body, writeTools(request, names))
-  const format = writeFormat(output)
+  const format = writeFormat(output, declares(target, 'json_object_output'))
   if (format !== undefined) body.response_format = format
-  if (reasoning?.effort !== undefined && reasoning.effort !== NO_REASONING) body.reasoning_effort = reasoning.effort
-  writeSampling(request, body)
-  // The messages protocol names the user within its metadata, which is sent as it is (bridge.md 7.6).
+  // `none` too: on some services an absent effort means thinking (decisions.md 81).
+  if (reasoning?.effort !== undefined && declares(target, 'reasoning_effort')) body.reasoning_effort = reasoning.effort
+  writeSampling(request, target, body)
+  // The messages protocol names the user within its metadata (decisions.md 78).
   if (user !== undefined && metadata?.user_id !== user) body.user = user
   const leftOut = listMemberPaths(request, ['fewShotExamples', 'returnParameters'])
   return {
@@ -73,11 +73,17 @@ export function writeChat(
   }
 }
 
-function writeSampling({ sampling }: NormalizedRequest, body: JsonObject): void {
+function declares({ features }: ChatTarget, feature: string): boolean {
+  return features === undefined || features.includes(feature)
+}
+
+function writeSampling({ sampling, chatWire }: NormalizedRequest, target: ChatTarget, body: JsonObject): void {
   const { temperature, topP, maxOutputTokens, presencePenalty, frequencyPenalty, stop, seed } = sampling
   if (temperature !== undefined) body.temperature = temperature
   if (topP !== undefined) body.top_p = topP
-  if (maxOutputTokens !== undefined) body.max_tokens = maxOutputTokens
+  // Newer models refuse the older name, and many services do not know the newer one (decisions.md 74).
+  const limitField = target.outputLimitField ?? chatWire?.outputLimit ?? 'max_tokens'
+  if (maxOutputTokens !== undefined) body[limitField] = maxOutputTokens
   if (presencePenalty !== undefined) body.presence_penalty = presencePenalty
   if (frequencyPenalty !== undefined) body.frequency_penalty = frequencyPenalty
   const stops = stop?.filter(text => text !== '').slice(0, STOPS_MAX)
@@ -86,13 +92,14 @@ function writeSampling({ sampling }: NormalizedRequest, body: JsonObject): void 
 }
 
 /** Writes `response_format`, whose name is mandatory on this wire; undefined for plain text. */
-function writeFormat(output: OutputFormat | undefined): JsonObject | undefined {
+function writeFormat(output: OutputFormat | undefined, hasJsonMode: boolean): JsonObject | undefined {
   switch (output?.type) {
     case undefined:
     case 'text':
       return undefined
     case 'json-object':
-      throw refuseJsonWithoutSchema(output.path)
+      if (!hasJsonMode) throw refuseJsonWithoutSchema(output.path)
+      return { type: 'json_object' }
     case 'json-schema': {
       const { name = DEFAULT_FORMAT_NAME, description, schema, strict } = output
       const format: JsonObject = { name }

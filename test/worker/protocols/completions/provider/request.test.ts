@@ -6,8 +6,8 @@ import { answer, openReader, options, type Protocol, readRequest, write } from '
 const lookup = { name: 'lookup', description: 'Look up.', parameters: { type: 'object' } }
 
 /** The body as it goes out, so that the order of the members is compared too. */
-function writeText(protocol: Protocol, body: JsonObject, isStream = false): string {
-  return JSON.stringify(write(protocol, body, isStream).body)
+function writeText(protocol: Protocol, body: JsonObject): string {
+  return JSON.stringify(write(protocol, body).body)
 }
 
 function catchError(act: () => unknown): GatewayError | undefined {
@@ -79,7 +79,7 @@ t.test('members stand in the order of the contract, and only those that are set'
     'reasoning_effort',
     'temperature',
     'top_p',
-    'max_tokens',
+    'max_completion_tokens',
     'presence_penalty',
     'frequency_penalty',
     'stop',
@@ -91,7 +91,7 @@ t.test('members stand in the order of the contract, and only those that are set'
     messages: [{ role: 'system', content: 'd' }],
     stream: false,
     reasoning_effort: 'xhigh',
-    max_tokens: 9,
+    max_completion_tokens: 9,
     stop: ['END'],
     response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } }
   })
@@ -122,21 +122,74 @@ t.test('the mode NONE of content keeps the functions, which the history may call
   t.match(body, { tools: [{ function: { name: 'f' } }], tool_choice: 'none' })
 })
 
-t.test('the metadata of messages are sent as they are, and name the user alone', async t => {
+t.test('metadata is sent for clients of this wire only (decisions.md 78)', async t => {
   const metadata = { user_id: 'u' }
-  const { body } = write('messages', { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }], metadata })
-  t.same(body.metadata, metadata)
-  t.notOk('user' in body)
+  const bodies: Partial<Record<Protocol, JsonObject>> = {
+    messages: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }], metadata },
+    responses: { input: 'hi', metadata },
+    content: { contents: [{ parts: [{ text: 'hi' }] }], labels: metadata }
+  }
+  for (const [protocol, body] of Object.entries(bodies)) {
+    const written = write(protocol as Protocol, body)
+    t.notOk('metadata' in written.body, protocol)
+    t.notOk('user' in written.body, protocol)
+  }
+  const own = { messages: [{ role: 'user', content: 'hi' }] }
+  t.same(write('completions', { ...own, metadata }).body.metadata, metadata)
+  t.notOk('metadata' in write('completions', { ...own, metadata: {} }).body)
 })
 
-t.test('the effort none and an empty metadata are not sent', async t => {
-  const { body } = write('completions', {
-    messages: [{ role: 'user', content: 'hi' }],
-    reasoning_effort: 'none',
-    metadata: {}
-  })
-  t.same(Object.keys(body), ['model', 'messages', 'stream'])
+t.test('the output limit has the name of the alias, else that of the client (decisions.md 74)', async t => {
+  const limitsOf = ({ body }: ReturnType<typeof write>) => {
+    const { max_tokens, max_completion_tokens } = body
+    return { max_tokens, max_completion_tokens }
+  }
+  const own = { messages: [{ role: 'user', content: 'hi' }] }
+  const older = { max_tokens: 9, max_completion_tokens: undefined }
+  const newer = { max_tokens: undefined, max_completion_tokens: 9 }
+  const bodies: Array<[protocol: Protocol, body: JsonObject, expected: object]> = [
+    ['completions', { ...own, max_tokens: 9 }, older],
+    ['completions', { ...own, max_completion_tokens: 9 }, newer],
+    ['completions', { ...own, max_tokens: 9, max_completion_tokens: 7 }, older],
+    ['completions', { ...own, max_tokens: null, max_completion_tokens: 9 }, newer],
+    ['completions', { ...own, max_output_tokens: 9, max_completion_tokens: 7 }, older],
+    ['responses', { input: 'hi', max_output_tokens: 9 }, older],
+    ['messages', { ...own, max_tokens: 9 }, older],
+    ['content', { contents: [{ parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 9 } }, older]
+  ]
+  for (const [protocol, body, expected] of bodies) {
+    t.same(limitsOf(write(protocol, body)), expected, `${protocol} ${JSON.stringify(body)}`)
+    for (const [outputLimitField, named] of [
+      ['max_tokens', older],
+      ['max_completion_tokens', newer]
+    ] as const) {
+      t.same(limitsOf(write(protocol, body, { outputLimitField })), named, `${outputLimitField} for ${protocol}`)
+    }
+  }
 })
+
+t.test(
+  'an effort is sent where the alias declares it, none as the off switch of the wire (decisions.md 74, 81)',
+  async t => {
+    const own = { messages: [{ role: 'user', content: 'hi' }] }
+    const bodies: Array<[protocol: Protocol, body: JsonObject, effort: string]> = [
+      ['completions', { ...own, reasoning_effort: 'high' }, 'high'],
+      ['completions', { ...own, reasoning_effort: 'none' }, 'none'],
+      ['responses', { input: 'hi', reasoning: { effort: 'none' } }, 'none'],
+      ['messages', { ...own, max_tokens: 9, thinking: { type: 'disabled' } }, 'none'],
+      ['messages', { ...own, max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 8000 } }, 'high'],
+      [
+        'content',
+        { contents: [{ parts: [{ text: 'hi' }] }], generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },
+        'none'
+      ]
+    ]
+    for (const [protocol, body, effort] of bodies) {
+      t.equal(write(protocol, body, { features: ['reasoning_effort'] }).body.reasoning_effort, effort, protocol)
+      t.notOk('reasoning_effort' in write(protocol, body, { features: ['text'] }).body, protocol)
+    }
+  }
+)
 
 t.test('a schema always has a name, and it is sent unchanged', async t => {
   const schema = { $defs: { a: { type: ['string', 'null'] } }, anyOf: [{ $ref: '#/$defs/a' }, true] }
@@ -146,10 +199,11 @@ t.test('a schema always has a name, and it is sent unchanged', async t => {
   t.same(write('responses', { input: 'hi', tools: [tool] }).body.tools, [
     { type: 'function', function: { name: 'f', parameters: schema } }
   ])
-  const refused = catchError(() =>
-    write('completions', { messages: [{ role: 'user', content: 'hi' }], response_format: { type: 'json_object' } })
-  )
+  const loose = { messages: [{ role: 'user', content: 'hi' }], response_format: { type: 'json_object' } }
+  const refused = catchError(() => write('completions', loose, { features: ['json_schema_output'] }))
   t.match(refused, { code: 'unsupported_response_format', param: 'response_format.type' })
+  const declared = write('completions', loose, { features: ['json_object_output'] })
+  t.same(declared.body.response_format, { type: 'json_object' }, 'decisions.md 69')
 })
 
 t.test('images of every client become image URLs', async t => {

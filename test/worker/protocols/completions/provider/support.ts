@@ -4,7 +4,12 @@ import type { JsonObject, NormalizedEvent, NormalizedRequest } from '../../../..
 import { GatewayError } from '../../../../../worker/normalized/index.ts'
 import { chatCompatibleFace } from '../../../../../worker/protocols/completions/provider/face.ts'
 import type { ChatCompatibleReading } from '../../../../../worker/protocols/completions/provider/reading.ts'
-import type { ReaderDependencies, ResponseReader, WrittenChat } from '../../../../../worker/protocols/face.ts'
+import type {
+  ChatTarget,
+  ReaderDependencies,
+  ResponseReader,
+  WrittenChat
+} from '../../../../../worker/protocols/face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 
 export const options = { chatPath: '/v1/chat/completions', embeddingsPath: '/v1/embeddings' }
@@ -87,7 +92,11 @@ export function readRequest(protocol: Protocol, body: JsonObject, isStream = fal
   return clientFaces[protocol].readRequest(body, { requestId: 'r', ...path })
 }
 
-/** Writes a client's body on the wire. */
-export function write(protocol: Protocol, body: JsonObject, isStream = false): WrittenChat<ChatCompatibleReading> {
-  return chatCompatibleFace.writeChat(readRequest(protocol, body, isStream), { upstreamModel: 'exact-model' }, options)
+/** Writes a client's body on the wire, for an alias that declares everything unless `target` says otherwise. */
+export function write(
+  protocol: Protocol,
+  body: JsonObject,
+  target: Partial<ChatTarget> = {}
+): WrittenChat<ChatCompatibleReading> {
+  return chatCompatibleFace.writeChat(readRequest(protocol, body), { upstreamModel: 'exact-model', ...target }, options)
 }
