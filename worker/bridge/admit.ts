@@ -9,7 +9,6 @@ import {
   GatewayError,
   type NormalizedRequest,
   type ProviderAcceptance,
-  pathOfMedia,
   type RequestFeature,
   requestFeatures,
   unsupportedSemantic
@@ -17,7 +16,7 @@ import {
 import { publicProtocolOf } from '../protocols/public-protocol.ts'
 import type { AdmissionEvidence } from './evidence.ts'
 import type { LeftOut } from './left-out.ts'
-import { type ContentSummary, type Requirement, requirements, scanContent } from './requirements.ts'
+import { type Requirement, requirements, scanContent } from './requirements.ts'
 import type { DeclaredCapabilities, ExecutionPlan } from './resolve-route.ts'
 
 /**
@@ -38,13 +37,12 @@ export function admitRoute(
 /**
  * Admits a request to an alias of an external provider: every semantic that it uses must be kept by the cell, and every feature declared by
  * the alias (7.4); its output limit must be within the declared one (7.5). Raises `unsupported_semantic` with the client's field.
- * @param route.isPassed the provider speaks the client's protocol, so that no image is unusual on its wire.
  * @returns the evidence for logs and records.
  */
 export function admitToAlias(
   request: NormalizedRequest,
   capabilities: DeclaredCapabilities,
-  { cell, isPassed = false }: { cell: SupportCell | undefined; isPassed?: boolean }
+  { cell }: { cell: SupportCell | undefined }
 ): AdmissionEvidence | undefined {
   const content = scanContent(request)
   const verdicts = findVerdicts(capabilities, cell)
@@ -59,7 +57,6 @@ export function admitToAlias(
     for (const predicate of asked) if (!predicates.includes(predicate)) predicates.push(predicate)
   }
   if (undeclared !== undefined) throw unsupportedSemantic(undeclared.path, `feature_not_declared:${undeclared.feature}`)
-  if (!isPassed) assertImagesUsual(content)
   const { maxOutputTokens } = request.sampling
   if (maxOutputTokens !== undefined && maxOutputTokens > capabilities.outputTokensMax) {
     throw unsupportedSemantic(request.fieldPaths.maxOutputTokens, 'output_limit_exceeded')
@@ -86,6 +83,8 @@ interface Verdict {
   predicates: readonly string[]
 }
 
+const NOTHING_ASKED: Verdict = Object.freeze({ lost: undefined, missing: undefined, predicates: Object.freeze([]) })
+
 const verdictsByAlias = new WeakMap<DeclaredCapabilities, Map<SupportCell | undefined, readonly Verdict[]>>()
 
 /** The verdicts in the order of `requirements`; computed once, because neither cells nor aliases change while the gateway runs. */
@@ -100,20 +99,18 @@ function findVerdicts(capabilities: DeclaredCapabilities, cell: SupportCell | un
 }
 
 function judge(
-  { features, semantics }: Requirement,
+  { features, isHistory, semantics }: Requirement,
   capabilities: DeclaredCapabilities,
   cell: SupportCell | undefined
 ): Verdict {
   const rows = cell === undefined ? [] : semantics.map(semantic => findRow(cell, semantic))
+  const missing = features.find(feature => !capabilities.features.includes(feature))
+  if (isHistory === true && missing !== undefined) return NOTHING_ASKED
   return {
     lost: rows.find(({ disposition }) => disposition === 'unsupported')?.reasonId,
-    missing: features.find(feature => !capabilities.features.includes(feature)),
+    missing,
     predicates: rows.flatMap(({ capabilityPredicate }) => capabilityPredicate ?? [])
   }
-}
-
-function assertImagesUsual({ unusualImage }: ContentSummary): void {
-  if (unusualImage !== undefined) throw unsupportedSemantic(pathOfMedia(unusualImage), 'image_not_expressed')
 }
 
 const unsentFeatures = new WeakMap<ProviderAcceptance, readonly RequestFeature[]>()

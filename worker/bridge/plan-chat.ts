@@ -80,8 +80,10 @@ function writeChat(
   settleConversation(request, face.accepts)
   if (!isPassed && face.accepts.unexpressed === 'refused' && body !== undefined)
     client.assertExpressed(body, request, face.accepts)
+  // A history never fails a request, unless client or alias want exactness (decisions.md 71 and 75).
+  if (!isPassed && leftOut.isRefused && body !== undefined) client.assertHistoryExpressed(body, request)
   try {
-    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell, isPassed })
+    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell })
     if (!isPassed) admitRequest(request, face.accepts, leftOut)
   } catch (thrown) {
     throw body === undefined ? thrown : spellParam(thrown, client, body)

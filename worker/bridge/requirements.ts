@@ -8,6 +8,7 @@ import {
   type ContentPart,
   type FieldName,
   type FilePart,
+  findNewestTurn,
   type ImagePart,
   type NormalizedRequest,
   pathOfMedia,
@@ -17,6 +18,8 @@ import {
 export interface Requirement {
   readonly semantics: readonly SemanticName[]
   readonly features: readonly string[]
+  /** Only earlier turns ask for it: a history never fails a request, so an alias that does not declare it gets it all the same. */
+  readonly isHistory?: true
   /** The path of the client's field, '' where the protocol has none; undefined when the request does not require it. */
   find(request: NormalizedRequest, content: ContentSummary): string | undefined
 }
@@ -24,12 +27,10 @@ export interface Requirement {
 /** What the messages of a request hold, found in one pass. */
 export interface ContentSummary {
   hasText: boolean
-  hasCall: boolean
   hasResult: boolean
+  /** Media that the newest turn of the user holds itself. What else a model cannot read is described to it (decisions.md 75). */
   image?: ImagePart
   file?: FilePart
-  /** An image that only some wires have a place for: in a message that is not the user's, or by the id of an uploaded file. */
-  unusualImage?: ImagePart
 }
 
 export const requirements: readonly Requirement[] = [
@@ -47,10 +48,7 @@ export const requirements: readonly Requirement[] = [
   {
     semantics: ['tool_definitions_and_call_ids'],
     features: ['function_tools'],
-    find: ({ tools, fieldPaths }, { hasCall }) => {
-      if (tools.some(tool => tool.type === 'function')) return fieldPaths.tools
-      return hasCall ? fieldPaths.messages : undefined
-    }
+    find: ({ tools, fieldPaths }) => (tools.some(tool => tool.type === 'function') ? fieldPaths.tools : undefined)
   },
   {
     semantics: ['hosted_and_provider_native_tools'],
@@ -68,6 +66,7 @@ export const requirements: readonly Requirement[] = [
   {
     semantics: ['tool_results'],
     features: ['tool_results'],
+    isHistory: true,
     find: ({ fieldPaths }, { hasResult }) => (hasResult ? fieldPaths.messages : undefined)
   },
   {
@@ -101,35 +100,32 @@ export const requirements: readonly Requirement[] = [
 
 /** Looks at every part of every message once. */
 export function scanContent({ messages }: NormalizedRequest): ContentSummary {
-  const found: ContentSummary = { hasText: false, hasCall: false, hasResult: false }
-  for (const { role, content } of messages) {
-    for (const part of content) scanPart(part, role === 'user', found)
+  const found: ContentSummary = { hasText: false, hasResult: false }
+  const newestTurn = findNewestTurn(messages)
+  for (const [index, { role, content }] of messages.entries()) {
+    for (const part of content) scanPart(part, role === 'user' && index >= newestTurn, found)
   }
   return found
 }
 
-function scanPart(part: ContentPart, isOfUser: boolean, found: ContentSummary): void {
+function scanPart(part: ContentPart, isNewest: boolean, found: ContentSummary): void {
   switch (part.type) {
     case 'text':
     case 'refusal':
       found.hasText = true
       return
-    case 'tool-call':
-      found.hasCall = true
-      return
     case 'tool-result':
       found.hasResult = true
-      for (const inner of part.content) scanPart(inner, isOfUser, found)
+      for (const inner of part.content) scanPart(inner, false, found)
       return
     case 'image':
-      found.image ??= part
-      if (!isOfUser || part.source.kind === 'file-id') found.unusualImage ??= part
+      if (isNewest) found.image ??= part
       return
     case 'file':
-      found.file ??= part
+      if (isNewest) found.file ??= part
       return
     default:
-      // Reasoning of earlier turns asks for nothing.
+      // Calls and reasoning of earlier turns ask for nothing.
       return
   }
 }

@@ -1,9 +1,10 @@
 // What a provider does with the parts of a request that not every wire has, as a declaration that admission compares with the
 // request before any I/O.
 
-import type { ContentPart, FilePart, ImagePart } from './content.ts'
+import type { FilePart, ImagePart } from './content.ts'
 import type { FieldName } from './field-paths.ts'
 import type { JsonObject } from './json.ts'
+import { findNewestTurn } from './newest-turn.ts'
 import type { NormalizedRequest } from './request.ts'
 
 /** The path of the client's field that requests a feature; undefined when the request does not use it. */
@@ -76,19 +77,12 @@ function findMember(fields: JsonObject | undefined): unknown {
   return undefined
 }
 
+/** Only what the newest turn of the user holds itself: a writer describes other media that it cannot send (decisions.md 75). */
 function findPartPath({ messages }: NormalizedRequest, type: 'image' | 'file'): string | undefined {
-  for (const message of messages) {
-    const path = findPart(message.content, type)
-    if (path !== undefined) return path
-  }
-  return undefined
-}
-
-function findPart(parts: readonly ContentPart[], type: 'image' | 'file'): string | undefined {
-  for (const part of parts) {
-    if (part.type === type) return pathOfMedia(part)
-    const nested = part.type === 'tool-result' ? findPart(part.content, type) : undefined
-    if (nested !== undefined) return nested
+  for (let index = findNewestTurn(messages); index < messages.length; index++) {
+    const { role, content } = messages[index] ?? {}
+    const part = role === 'user' ? content?.find(part => part.type === type) : undefined
+    if (part?.type === 'image' || part?.type === 'file') return pathOfMedia(part)
   }
   return undefined
 }

@@ -121,6 +121,11 @@ export interface ChatClientFace {
    * @param request what `readRequest` made of the body.
    */
   assertExpressed(body: JsonObject, request: NormalizedRequest, acceptance: ProviderAcceptance): void
+  /**
+   * The same for what earlier turns hold: a history never fails a request, so it is called only for clients and aliases that want exactness
+   * (decisions.md 71 and 75).
+   */
+  assertHistoryExpressed(body: JsonObject, request: NormalizedRequest): void
   /** The client's own spelling of a field of `FieldPaths`, in a protocol that has several names for one. */
   spellField?(body: JsonObject, field: string): string
   /** Writes what the response repeats of a request: `RequestEcho.text`. Absent where responses repeat nothing. */

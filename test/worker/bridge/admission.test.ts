@@ -33,6 +33,7 @@ const settings = {
     makeProfileSet([
       makeProfile('p1', [
         makeAlias('all', { limits: { contextWindow: 100, maxOutputTokens: 40 } }),
+        makeAlias('exact', { limits: { contextWindow: 100, maxOutputTokens: 40 }, unsupported: 'refuse' }),
         makeAlias('window', { limits: { contextWindow: 100 } }),
         makeAlias('base', { features: BASE_FEATURES }),
         makeAlias('text', { features: [...BASE_FEATURES, 'text'] }),
@@ -89,7 +90,10 @@ function send(protocol: ClientProtocol, members: JsonObject, model = 'all', isSt
   return translate(protocol, { ...own, ...body(members) }, context(model, isStream))
 }
 
-/** A row that is admitted, or the field that its refusal names. `invalid:` stands before the field of an `invalid_request`. */
+/**
+ * A row that is admitted, or the field that its refusal names. `invalid:` stands before the field of an `invalid_request`, `history:` before
+ * one that only an alias which wants exactness refuses (decisions.md 75).
+ */
 type Row = readonly [members: JsonObject, expected: 'ok' | string, model?: string]
 
 function check(protocol: ClientProtocol, rows: readonly Row[]): void {
@@ -101,10 +105,12 @@ function check(protocol: ClientProtocol, rows: readonly Row[]): void {
         return
       }
       const isInvalid = expected.startsWith('invalid:')
-      t.throws(() => send(protocol, members, model), {
+      const isHistory = expected.startsWith('history:')
+      if (isHistory) t.match(send(protocol, members, model).plan, { publicModel: model })
+      t.throws(() => send(protocol, members, isHistory ? 'exact' : model), {
         code: isInvalid ? 'invalid_request' : 'unsupported_semantic',
         status: 400,
-        param: expected.replace('invalid:', '')
+        param: expected.replace(/^(?:invalid|history):/, '')
       })
     })
   }
@@ -130,16 +136,19 @@ check('responses', [
     'ok'
   ],
   [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }, 'invalid:input'],
-  [{ input: [user, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'input[1].type'],
-  [{ input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: 'x' }] }, 'input[1].type'],
+  [{ input: [user, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'history:input[1].type'],
+  [
+    { input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: 'x' }] },
+    'history:input[1].type'
+  ],
   [{ input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: null }] }, 'ok'],
   [{ input: [user, { type: 'reasoning', summary: [], encrypted_content: ownState }] }, 'ok'],
-  [{ input: [user, { type: 'web_search_call', id: 'w' }] }, 'input[1].type'],
-  [{ input: [{ ...user, status: 'incomplete' }] }, 'input[0].status'],
-  [{ input: [call, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'input[1].role'],
-  [{ input: [{ role: 'other', content: 'x' }] }, 'input[0].role'],
-  [{ input: [{ role: 'assistant', content: 'x', tool_calls: [] }, user] }, 'input[0].tool_calls'],
-  [{ input: [{ ...user, extra: 1 }] }, 'input[0].extra'],
+  [{ input: [user, { type: 'web_search_call', id: 'w' }] }, 'history:input[1].type'],
+  [{ input: [{ ...user, status: 'incomplete' }] }, 'history:input[0].status'],
+  [{ input: [call, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'history:input[1].role'],
+  [{ input: [{ role: 'other', content: 'x' }] }, 'history:input[0].role'],
+  [{ input: [{ role: 'assistant', content: 'x', tool_calls: [] }, user] }, 'history:input[0].tool_calls'],
+  [{ input: [{ ...user, extra: 1 }] }, 'history:input[0].extra'],
   [{ input: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }] }] }, 'ok'],
   [
     { input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [], logprobs: [] }] }] },
@@ -151,11 +160,11 @@ check('responses', [
         { role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [{ type: 'url_citation' }] }] }
       ]
     },
-    'input[0].content[0].annotations'
+    'history:input[0].content[0].annotations'
   ],
   [
     { input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'x', logprobs: [{}] }] }] },
-    'input[0].content[0].logprobs'
+    'history:input[0].content[0].logprobs'
   ],
   [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: image }] }] }, 'ok'],
   [
@@ -163,19 +172,19 @@ check('responses', [
     'input[0].content[0].image_url',
     'no-image_references'
   ],
-  [{ input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] }, 'input[0].content[0].file_id'],
+  // What the wire cannot carry is the writer's to refuse or to describe.
+  [{ input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] }, 'ok'],
+  [{ input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: image }] }] }, 'ok'],
   [
     { input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: image }] }] },
-    'input[0].content[0].image_url'
+    'ok',
+    'no-image_references'
   ],
-  [{ input: [{ role: 'user', content: [{ type: 'input_file', file_data: image }] }] }, 'input[0].content[0].file_data'],
-  [
-    { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://a.test' }] }] },
-    'input[0].content[0].file_url'
-  ],
+  [{ input: [{ role: 'user', content: [{ type: 'input_file', file_data: image }] }] }, 'ok'],
+  [{ input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://a.test' }] }] }, 'ok'],
   [{ input: [call, result] }, 'ok'],
-  [{ input: [call, { ...result, output: [{ type: 'input_text', text: 'x' }] }] }, 'invalid:input[1].output'],
-  [{ input: [call, { type: 'function_call_output', output: 'x' }] }, 'input[1].call_id'],
+  [{ input: [call, { ...result, output: [{ type: 'input_text', text: 'x' }] }] }, 'ok'],
+  [{ input: [call, { type: 'function_call_output', output: 'x' }] }, 'history:input[1].call_id'],
   [{ temperature: 0, top_p: 0.5, max_output_tokens: 5 }, 'ok'],
   [{ max_output_tokens: 0 }, 'invalid:max_output_tokens'],
   [{ max_output_tokens: 40 }, 'ok'],
@@ -282,11 +291,14 @@ check('messages', [
   [{ messages: [user, toolUse, toolResult('x')] }, 'ok'],
   [{ messages: [user, toolUse, toolResult([{ type: 'text', text: 'x' }])] }, 'ok'],
   [{ messages: [user, toolUse, toolResult([{ type: 'image', source }])] }, 'ok'],
-  [{ messages: [user, toolUse, toolResult([{ type: 'document', source }])] }, 'messages[2].content[0].content[0].type'],
-  [{ messages: [{ role: 'assistant', content: [{ type: 'image', source }] }] }, 'messages[0].content[0].type'],
+  [
+    { messages: [user, toolUse, toolResult([{ type: 'document', source }])] },
+    'history:messages[2].content[0].content[0].type'
+  ],
+  [{ messages: [{ role: 'assistant', content: [{ type: 'image', source }] }] }, 'history:messages[0].content[0].type'],
   [blocks({ type: 'image', source }), 'ok'],
   [blocks({ type: 'image', source: { type: 'url', url: 'https://a.test/a.png' } }), 'ok'],
-  [blocks({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'messages[0].content[0]'],
+  [blocks({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'ok'],
   [blocks({ type: 'image', source }), 'messages[0].content[0]', 'no-image_references'],
   [
     { messages: [user, { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 's' }] }, user] },
@@ -295,9 +307,9 @@ check('messages', [
   [{ messages: [user, { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'x' }] }, user] }, 'ok'],
   [
     blocks({ type: 'text', text: 'x' }, { type: 'document', source: { type: 'text', data: 'x' } }),
-    'messages[0].content[1].type'
+    'history:messages[0].content[1].type'
   ],
-  [blocks({ type: 'search_result', content: [] }), 'messages[0].content[0].type'],
+  [blocks({ type: 'search_result', content: [] }), 'history:messages[0].content[0].type'],
   [{ messages: [] }, 'invalid:messages'],
   [{ temperature: 0, top_p: 0.5, stop_sequences: ['a'] }, 'ok'],
   [{ max_tokens: undefined }, 'invalid:max_tokens'],
@@ -436,12 +448,15 @@ check('content', [
     'contents[0].parts[0].inlineData',
     'no-image_references'
   ],
-  [part({ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }), 'contents[0].parts[0].inlineData'],
-  [part({ fileData: { fileUri: 'https://a.test/a.png', mimeType: 'image/png' } }), 'contents[0].parts[0].fileData'],
-  [part({ text: 'x' }, { executableCode: { code: 'x' } }), 'contents[0].parts[1].executableCode'],
+  [part({ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }), 'ok'],
+  [
+    part({ fileData: { fileUri: 'https://a.test/a.png', mimeType: 'image/png' } }),
+    'history:contents[0].parts[0].fileData'
+  ],
+  [part({ text: 'x' }, { executableCode: { code: 'x' } }), 'history:contents[0].parts[1].executableCode'],
   [{ contents: [{ role: 'user', parts: [{ text: 'x' }] }, { role: 'model', parts: [ownCall] }, response] }, 'ok'],
   [calls('skip_thought_signature_validator'), 'ok'],
-  [calls('Zm9yZWlnbg=='), 'contents[1].parts[0].thoughtSignature'],
+  [calls('Zm9yZWlnbg=='), 'history:contents[1].parts[0].thoughtSignature'],
   [{ safetySettings: [] }, 'ok'],
   ...Object.entries({
     safetySettings: [{ category: 'x' }],
@@ -466,10 +481,11 @@ check('completions', [
   [{ messages: ['system', 'developer', 'user', 'assistant'].map(role => ({ role, content: 'x' })) }, 'ok'],
   [content({ type: 'text', text: 'x' }, { type: 'image_url', image_url: { url: image } }), 'ok'],
   [content({ type: 'image_url', image_url: { url: image } }), 'messages[0].content[0]', 'no-image_references'],
-  [content({ type: 'input_audio', input_audio: { format: 'wav', data: 'AAAA' } }), 'messages[0].content[0]'],
-  [content({ type: 'file', file: { file_id: 'f' } }), 'messages[0].content[0]'],
+  [content({ type: 'input_audio', input_audio: { format: 'wav', data: 'AAAA' } }), 'ok'],
+  [content({ type: 'file', file: { file_id: 'f' } }), 'ok'],
   [{ messages: [user, assistantCall, toolMessage] }, 'ok'],
-  [{ messages: [user, assistantCall, toolMessage] }, 'messages', 'no-tool_results'],
+  [{ messages: [user, assistantCall, toolMessage] }, 'ok', 'no-tool_results'],
+  [{ messages: [user, assistantCall, toolMessage] }, 'ok', 'no-function_tools'],
   [
     // The old form of functions (decisions.md 77).
     { messages: [user, { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }] },
@@ -489,13 +505,14 @@ check('completions', [
   ],
   [{ messages: [user, assistantCall, { role: 'function', name: 'f', content: 'x' }] }, 'ok'],
   [{ functions: [{ name: 'f', parameters }], function_call: { name: 'f' } }, 'ok'],
-  [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'messages[2].tool_call_id'],
+  [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'history:messages[2].tool_call_id'],
   [{ messages: [{ ...user, attachments: ['f'] }] }, 'messages[0].attachments'],
   [
     {
       messages: [user, assistantCall, { ...toolMessage, content: [{ type: 'image_url', image_url: { url: image } }] }]
     },
-    'messages[2].content[0]'
+    'ok',
+    'no-image_references'
   ],
   [{ stream_options: { include_usage: true } }, 'ok'],
   [{ stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],

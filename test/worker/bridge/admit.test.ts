@@ -30,14 +30,7 @@ const uses: Record<RequestFeature, readonly [Partial<NormalizedRequest>, string]
     'tools[0].type'
   ],
   images: [{ messages: [{ role: 'user', content: [file, image] }] }, 'messages[0].x'],
-  files: [
-    {
-      messages: [
-        { role: 'tool', content: [{ type: 'tool-result', callId: 'c', content: [file], isError: false, path: 'p' }] }
-      ]
-    },
-    'messages[0].y'
-  ]
+  files: [{ messages: [{ role: 'user', content: [file] }] }, 'messages[0].y']
 }
 
 const paths = {

@@ -20,6 +20,10 @@ export function assertExpressed(body: JsonObject, request: NormalizedRequest): v
     refuseUnexpressed(body.stream_options, streamOptions, { path: 'stream_options' })
   refuseUnnamedTools(body.tools, 'tools')
   if (request.ignored.tool_choice !== undefined) throw unsupportedSemantic('tool_choice')
+}
+
+/** The same for the messages. */
+export function assertHistoryExpressed(body: JsonObject): void {
   if (Array.isArray(body.messages)) body.messages.forEach(assertMessageExpressed)
 }
 

@@ -23,7 +23,7 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
-import { assertExpressed, spellField } from './assert-expressed.ts'
+import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
 import { writeCompletionsError } from './errors.ts'
 import { completionsOutline } from './outline.ts'
 import { readMessages } from './read-messages.ts'
@@ -60,6 +60,7 @@ export const completionsFace: ChatClientFace = {
   readRequest: readCompletionsRequest,
   outline: completionsOutline,
   assertExpressed,
+  assertHistoryExpressed,
   spellField,
   writeResponse: writeCompletionsResponse,
   createStreamWriter: createCompletionsStreamWriter,

@@ -16,7 +16,7 @@ export const chatCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     storedConversation: 'refused',
     hostedTools: 'refused',
     images: 'sent',
-    files: 'refused'
+    files: 'sent'
   }),
   unexpressed: 'refused'
 })

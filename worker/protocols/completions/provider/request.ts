@@ -13,6 +13,7 @@ import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ChatCompatibleOptions } from './options.ts'
 import type { ChatCompatibleReading } from './reading.ts'
+import { createMediaPlacer } from './write-media.ts'
 import { writeMessages } from './write-messages.ts'
 import { writeTools } from './write-tools.ts'
 
@@ -23,8 +24,8 @@ const DEFAULT_FORMAT_NAME = 'response'
 
 /**
  * Writes the body of a chat request, with its members in the order of bridge.md 8.1. Raises `GatewayError` with the client's own field:
- * `invalid_request` for a tool result without a call, an undeclared tool choice and a conversation without content, `unsupported_semantic` for media that the wire cannot
- * hold, `unsupported_response_format` for JSON without a schema on an alias that does not declare it.
+ * `invalid_request` for a tool result without a call, an undeclared tool choice and a conversation without content, `unsupported_semantic` for media of
+ * the newest turn that the model does not get, `unsupported_response_format` for JSON without a schema on an alias that does not declare it.
  */
 export function writeChat(
   request: NormalizedRequest,
@@ -33,7 +34,8 @@ export function writeChat(
 ): WrittenChat<ChatCompatibleReading> {
   const { isStream, metadata, output, reasoning, user, chatWire } = request
   const names = mapToolNames(request, cleanToolName)
-  const { messages, droppedToolCalls } = writeMessages(request.messages, names)
+  const placer = createMediaPlacer(target.features)
+  const { messages, droppedToolCalls } = writeMessages(request.messages, names, placer)
   if (messages.length === 0) {
     const { messages: path } = request.fieldPaths
     throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
@@ -56,7 +58,7 @@ export function writeChat(
   writeSampling(request, target, body)
   // The messages protocol names the user within its metadata (decisions.md 78).
   if (user !== undefined && metadata?.user_id !== user) body.user = user
-  const leftOut = listMemberPaths(request, ['fewShotExamples', 'returnParameters'])
+  const leftOut = [...listMemberPaths(request, ['fewShotExamples', 'returnParameters']), ...placer.leftOut]
   return {
     method: 'POST',
     path: chatPath,

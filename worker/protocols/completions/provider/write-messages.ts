@@ -3,9 +3,8 @@
 
 import {
   type ContentPart,
+  findNewestTurn,
   flattenToolName,
-  GatewayError,
-  type ImagePart,
   invalidRequest,
   isJsonObject,
   isTextTooDeep,
@@ -18,9 +17,9 @@ import {
   tryParseJson
 } from '../../../normalized/index.ts'
 import { CallIndex } from '../../shared/call-index.ts'
+import type { MediaPlacer } from '../../shared/described-media.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { ToolNameMap } from '../../shared/tool-names.ts'
-import { coerceToolResult } from '../../shared/tool-result.ts'
 
 export interface WrittenMessages {
   messages: JsonObject[]
@@ -33,12 +32,17 @@ export interface WrittenMessages {
 
 /**
  * Writes all messages. Raises `invalid_request` with the path of a tool result without a call
- * (field-lessons.md B9), and `unsupported_semantic` with the path of an image that is known only by
- * the id of a file.
+ * (field-lessons.md B9), and `unsupported_semantic` with the path of media in the newest turn of
+ * the user that the model does not get.
  */
-export function writeMessages(messages: readonly NormalizedMessage[], names: ToolNameMap): WrittenMessages {
-  const writer = new ConversationWriter(names)
-  for (const message of messages) writer.add(message)
+export function writeMessages(
+  messages: readonly NormalizedMessage[],
+  names: ToolNameMap,
+  placer: MediaPlacer<JsonObject>
+): WrittenMessages {
+  const writer = new ConversationWriter(names, placer)
+  const newestTurn = findNewestTurn(messages)
+  for (const [index, message] of messages.entries()) writer.add(message, index >= newestTurn)
   return writer.finish()
 }
 
@@ -67,11 +71,13 @@ class ConversationWriter {
   readonly #turnIds = new Set<string>()
   /** Created for the first call: most conversations have none. */
   #openedCalls: WrittenCalls | undefined
-  /** Images of tool results: a tool message of this wire has only text, so they move to the next message of the user. */
+  readonly #placer: MediaPlacer<JsonObject>
+  /** Media of results and of the model: their messages have only text on this wire, so they move to the next message of the user. */
   #carried: JsonObject[] = []
 
-  constructor(names: ToolNameMap) {
+  constructor(names: ToolNameMap, placer: MediaPlacer<JsonObject>) {
     this.#names = names
+    this.#placer = placer
   }
 
   get #calls(): WrittenCalls {
@@ -79,7 +85,8 @@ class ConversationWriter {
     return this.#openedCalls
   }
 
-  add(message: NormalizedMessage): void {
+  /** @param isNewest the message belongs to the newest turn of the user. */
+  add(message: NormalizedMessage, isNewest: boolean): void {
     const { role, content, form } = message
     if (role !== 'assistant') this.#openedCalls?.endTurn()
     const [only] = content
@@ -94,7 +101,7 @@ class ConversationWriter {
     for (const part of results) this.#addResult(part)
     if (results.length > 0 && results.length === content.length) return
     if (role === 'assistant') this.#addAssistant(message)
-    else this.#addPrompt(message, results.length > 0)
+    else this.#addPrompt(message, { hasResults: results.length > 0, isNewest })
   }
 
   finish(): WrittenMessages {
@@ -119,9 +126,10 @@ class ConversationWriter {
   }
 
   /** Adds what the client put beside the tool results of the message, or a message without results. */
-  #addPrompt(message: NormalizedMessage, hasResults: boolean): void {
+  #addPrompt(message: NormalizedMessage, { hasResults, isNewest }: { hasResults: boolean; isNewest: boolean }): void {
     const role = mapRole(message.role)
-    const written = writeContent(message)
+    const { written, media } = this.#writeContent(message, isNewest)
+    if (role !== 'user') for (const part of media) this.#carried.push(part)
     if (written === undefined && (hasResults || message.form === 'pieces')) return
     if (role !== 'user' || this.#carried.length === 0) {
       this.#push(withName({ role, content: written ?? '' }, message))
@@ -135,9 +143,10 @@ class ConversationWriter {
   #addAssistant(message: NormalizedMessage): void {
     this.#flushCarried()
     const parts = message.content.filter(part => part.type === 'tool-call')
-    const content = writeContent(message)
+    const { written: content, media } = this.#writeContent(message, false)
     const state = writeMessageState(message)
     const hasText = content !== undefined && content !== ''
+    for (const part of media) this.#carried.push(part)
     if (parts.length === 0) {
       if (hasText || state !== undefined || message.form === 'text') {
         this.#push(withName({ role: 'assistant', content: content ?? '', ...state }, message))
@@ -194,11 +203,51 @@ class ConversationWriter {
     // An agent that resumes may send a result twice; the wire has room for one.
     if (call.isAnswered) return
     call.isAnswered = true
-    const result: JsonObject = { role: 'tool', content: writeResultText(part), tool_call_id: call.wireId }
+    const result: JsonObject = { role: 'tool', content: this.#writeResult(part), tool_call_id: call.wireId }
     const name = part.name ?? (part.hasErrorFlag === true ? call.name : undefined)
     if (name !== undefined) result.name = this.#names.toWire(name)
     entry.results.push(result)
-    for (const inner of part.content) if (inner.type === 'image') this.#carried.push(writeImage(inner))
+  }
+
+  /**
+   * The text of a result; its media move to the next message of the user. The wire has no mark of
+   * errors, so the text says it (decisions.md 76).
+   */
+  #writeResult({ content, isError }: ToolResultPart): string {
+    const texts: string[] = []
+    for (const part of content) {
+      if (part.type === 'text' || part.type === 'refusal') texts.push(part.text)
+      else if (part.type === 'image' || part.type === 'file') {
+        const placed = this.#placer.place(part, false)
+        if (placed.type === 'text') texts.push(placed.text)
+        else this.#carried.push(placed.block)
+      }
+    }
+    const text = texts.join('\n')
+    return isError && !text.startsWith(ERROR_MARK) ? `${ERROR_MARK} ${text}`.trimEnd() : text
+  }
+
+  /**
+   * The content as the client wrote it, text or parts; undefined when nothing of it can be sent. `media` is what a message of another role
+   * than the user's cannot hold.
+   */
+  #writeContent(
+    { role, content, form }: NormalizedMessage,
+    isNewest: boolean
+  ): { written: string | JsonObject[] | undefined; media: JsonObject[] } {
+    const writer = new PartList(form === 'pieces')
+    const media: JsonObject[] = []
+    const isOfUser = role === 'user' || role === 'tool'
+    for (const part of content) {
+      if (part.type === 'text' || part.type === 'refusal') writer.addText(part.text)
+      else if (part.type === 'image' || part.type === 'file') {
+        const placed = this.#placer.place(part, isNewest && isOfUser)
+        if (placed.type === 'text') writer.addWhole(writeText(placed.text))
+        else if (isOfUser) writer.addWhole(placed.block)
+        else media.push(placed.block)
+      }
+    }
+    return { written: writer.finish(form), media }
   }
 
   #flushCarried(): void {
@@ -264,66 +313,47 @@ function withName(written: JsonObject, { name }: NormalizedMessage): JsonObject 
   return written
 }
 
-/**
- * The content as the client wrote it, text or parts; undefined when nothing of it can be sent.
- * Reasoning is not sent (field-lessons.md C1).
- */
-function writeContent({ content, form }: NormalizedMessage): string | JsonObject[] | undefined {
-  const parts: JsonObject[] = []
-  let text: string | undefined
-  for (const part of content) {
-    if (part.type === 'image') {
-      parts.push(writeImage(part))
-      text = undefined
-    } else if (part.type === 'text' || part.type === 'refusal') {
-      if (form === 'pieces' && text !== undefined) {
-        // Pieces are one text that was cut anywhere (decisions.md 60).
-        text += part.text
-        parts[parts.length - 1] = writeText(text)
-      } else {
-        text = part.text
-        parts.push(writeText(text))
-      }
-    } else if (part.type === 'file') throw unsupported(part.path)
+/** The parts of one message. Reasoning is no part: it goes back in a member of its own, or not at all (field-lessons.md C1). */
+class PartList {
+  readonly #parts: JsonObject[] = []
+  readonly #isOneText: boolean
+  /** The open text of a message whose texts are one that was cut anywhere (decisions.md 60). */
+  #text: string | undefined
+
+  constructor(isOneText: boolean) {
+    this.#isOneText = isOneText
   }
-  const sent = parts.length > 1 ? parts.filter(part => part.text !== '') : parts
-  const [only] = sent
-  if (only === undefined) return undefined
-  const isText = sent.length === 1 && (form === 'text' || form === 'pieces' || only.text === '')
-  return isText && typeof only.text === 'string' ? only.text : sent
+
+  addText(text: string): void {
+    if (this.#isOneText && this.#text !== undefined) {
+      this.#text += text
+      this.#parts[this.#parts.length - 1] = writeText(this.#text)
+    } else {
+      this.#text = text
+      this.#parts.push(writeText(text))
+    }
+  }
+
+  addWhole(part: JsonObject): void {
+    this.#parts.push(part)
+    this.#text = undefined
+  }
+
+  finish(form: NormalizedMessage['form']): string | JsonObject[] | undefined {
+    const sent = this.#parts.length > 1 ? this.#parts.filter(part => part.text !== '') : this.#parts
+    const [only] = sent
+    if (only === undefined) return undefined
+    const isText = sent.length === 1 && (form === 'text' || form === 'pieces' || only.text === '')
+    return isText && typeof only.text === 'string' ? only.text : sent
+  }
 }
 
 function writeText(text: string): JsonObject {
   return { type: 'text', text }
 }
 
-function writeImage({ source, detail, path }: ImagePart): JsonObject {
-  const image: JsonObject = { url: '' }
-  switch (source.kind) {
-    case 'url':
-      image.url = source.url
-      break
-    case 'bytes':
-      image.url = `data:${source.mediaType};base64,${source.base64}`
-      break
-    case 'file-id':
-      throw unsupported(path)
-  }
-  if (detail !== undefined) image.detail = detail
-  return { type: 'image_url', image_url: image }
-}
-
-function unsupported(param: string): GatewayError {
-  return new GatewayError('unsupported_semantic', { param })
-}
-
-/** The text of a result; this wire has no mark of errors, so a result of a protocol with one becomes an object that has it. */
-function writeResultText({ content, isError, hasErrorFlag }: ToolResultPart): string {
-  if (hasErrorFlag === true || isError) return coerceToolResult(content, isError).text
-  const texts: string[] = []
-  for (const part of content) if (part.type === 'text' || part.type === 'refusal') texts.push(part.text)
-  return texts.join('\n')
-}
+/** How the text of a failed call begins. */
+const ERROR_MARK = 'Error:'
 
 /** The state that this kind of provider issued for a message, which may stand on any of its parts; state of other kinds is dropped. */
 function writeMessageState(message: NormalizedMessage): JsonObject | undefined {

@@ -46,6 +46,10 @@ export function assertExpressed(body: JsonObject, _request: NormalizedRequest): 
     }
   }
   assertInstruction(body)
+}
+
+/** The same for the contents. */
+export function assertHistoryExpressed(body: JsonObject): void {
   for (const { content, path } of listContents(body.contents, 'contents')) {
     for (const { part, path: at } of listParts(content, path)) assertPart(part, at)
   }

@@ -13,7 +13,7 @@ import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { SentNumbers } from '../../shared/sent-numbers.ts'
-import { assertExpressed, spellField } from './assert-expressed.ts'
+import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
 import { writeContentError } from './errors.ts'
 import { readConversation } from './read-contents.ts'
 import { readGeneration } from './read-generation.ts'
@@ -47,6 +47,7 @@ export const contentFace: ChatClientFace = {
   traits,
   readRequest: readContentRequest,
   assertExpressed,
+  assertHistoryExpressed,
   spellField,
   writeResponse: writeContentResponse,
   createStreamWriter: createContentStreamWriter,

@@ -10,21 +10,24 @@ import type { ContentCompatibleOptions } from './options.ts'
 import type { ContentCompatibleReading } from './reading.ts'
 import { writeContents } from './write-contents.ts'
 import { writeGeneration } from './write-generation.ts'
+import { createMediaPlacer } from './write-media.ts'
 import { cleanFunctionName, writeTools } from './write-tools.ts'
 
 /**
  * Writes a chat request: the path names the model and the method. Raises `GatewayError` with the client's own field: `invalid_request` for
- * a tool result without a call, an undeclared tool choice and a conversation without content, `unsupported_semantic` for media that the
- * wire cannot hold, `unsupported_response_format` for JSON without a schema.
+ * a tool result without a call, an undeclared tool choice and a conversation without content, `unsupported_semantic` for media of the newest
+ * turn that the model does not get, `unsupported_response_format` for JSON without a schema.
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel }: ChatTarget,
+  { upstreamModel, features }: ChatTarget,
   options: ContentCompatibleOptions
 ): WrittenChat<ContentCompatibleReading> {
   const { isStream } = request
   const names = mapToolNames(request, cleanFunctionName)
-  const { contents, systemInstruction, droppedToolCalls } = writeContents(request.messages, names, upstreamModel)
+  const placer = createMediaPlacer(features)
+  const written = writeContents(request.messages, names, { upstreamModel, placer })
+  const { contents, systemInstruction, droppedToolCalls } = written
   if (contents.length === 0) {
     const { messages: path } = request.fieldPaths
     throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
@@ -35,7 +38,7 @@ export function writeChat(
   const generationConfig = writeGeneration(request, upstreamModel)
   if (generationConfig !== undefined) body.generationConfig = generationConfig
   const method = isStream ? 'streamGenerateContent' : 'generateContent'
-  const leftOut = listMemberPaths(request, ['strict', 'fewShotExamples'])
+  const leftOut = [...listMemberPaths(request, ['strict', 'fewShotExamples']), ...placer.leftOut]
   return {
     method: 'POST',
     path: writeMethodPath(upstreamModel, method, options) + (isStream ? '?alt=sse' : ''),

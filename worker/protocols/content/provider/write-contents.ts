@@ -5,6 +5,7 @@
 import {
   assertNever,
   type ContentPart,
+  findNewestTurn,
   flattenToolName,
   invalidRequest,
   isGatewayCallId,
@@ -15,12 +16,12 @@ import {
   type ToolResultPart
 } from '../../../normalized/index.ts'
 import { CallIndex } from '../../shared/call-index.ts'
+import type { MediaPart, MediaPlacer } from '../../shared/described-media.ts'
 import { joinTexts } from '../../shared/joined-text.ts'
 import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { ToolNameMap } from '../../shared/tool-names.ts'
 import { needsSignedCalls } from './generations.ts'
-import { writeMedia } from './write-media.ts'
 import { writeResult } from './write-result.ts'
 
 export interface WrittenContents {
@@ -35,16 +36,17 @@ export interface WrittenContents {
 
 /**
  * Writes all messages. Raises `invalid_request` with the path of a tool result without a call
- * (field-lessons.md B9), and `unsupported_semantic` with the path of media that the wire cannot
- * hold.
+ * (field-lessons.md B9), and `unsupported_semantic` with the path of media in the newest turn of
+ * the user that the model does not get.
  */
 export function writeContents(
   messages: readonly NormalizedMessage[],
   names: ToolNameMap,
-  upstreamModel: string | undefined
+  { upstreamModel, placer }: { upstreamModel: string | undefined; placer: MediaPlacer<JsonObject> }
 ): WrittenContents {
-  const writer = new ConversationWriter(names, needsSignedCalls(upstreamModel))
-  for (const message of messages) writer.add(message)
+  const writer = new ConversationWriter(names, { isSigned: needsSignedCalls(upstreamModel), placer })
+  const newestTurn = findNewestTurn(messages)
+  for (const [index, message] of messages.entries()) writer.add(message, index >= newestTurn)
   return writer.finish()
 }
 
@@ -88,12 +90,16 @@ class ConversationWriter {
   /** The ids of the calls of the last turn with calls. */
   readonly #turnIds = new Set<string>()
 
-  constructor(names: ToolNameMap, isSigned: boolean) {
+  readonly #placer: MediaPlacer<JsonObject>
+
+  constructor(names: ToolNameMap, { isSigned, placer }: { isSigned: boolean; placer: MediaPlacer<JsonObject> }) {
     this.#names = names
     this.#isSigned = isSigned
+    this.#placer = placer
   }
 
-  add(message: NormalizedMessage): void {
+  /** @param isNewest the message belongs to the newest turn of the user. */
+  add(message: NormalizedMessage, isNewest: boolean): void {
     const { role, content } = message
     if (role !== 'assistant') this.#calls.endTurn()
     for (const part of content) if (part.type === 'tool-result') this.#addResult(part)
@@ -107,7 +113,7 @@ class ConversationWriter {
         return
       case 'user':
       case 'tool':
-        this.#addTurn('user', listDefined(content.map(writePart)))
+        this.#addTurn('user', listDefined(content.map(part => this.#writePart(part, isNewest))))
         return
       default:
         assertNever(role)
@@ -142,7 +148,10 @@ class ConversationWriter {
   }
 
   #addInstruction({ content, form }: NormalizedMessage): void {
-    for (const part of content) if (part.type === 'image' || part.type === 'file') writeMedia(part)
+    for (const part of content) {
+      // An instruction is a text: its media stand before what the user says next.
+      if (part.type === 'image' || part.type === 'file') this.#addTurn('user', [this.#writeMedia(part, false)])
+    }
     const text = joinTexts(content, form === 'pieces' ? '' : '\n')
     if (text !== '') this.#instructions.push(text)
   }
@@ -156,7 +165,7 @@ class ConversationWriter {
     for (const part of content) {
       if (part.type === 'tool-call') this.#addCall(part, turn)
       else {
-        const written = part.type === 'reasoning' ? writeThought(part) : writePart(part)
+        const written = part.type === 'reasoning' ? writeThought(part) : this.#writePart(part, false)
         if (written !== undefined) turn.parts.push({ part: written })
       }
     }
@@ -206,21 +215,48 @@ class ConversationWriter {
     // An agent that resumes may send a result twice; the wire has room for one.
     if (call.result !== undefined) return
     const { wireId, name, turn } = call
+    const inside: JsonObject[] = []
+    const content = part.content.flatMap((inner): ContentPart[] => {
+      if (inner.type !== 'image' && inner.type !== 'file') return [inner]
+      const placed = this.#placer.place(inner, false)
+      if (placed.type === 'text') return [{ type: 'text', text: placed.text }]
+      if (this.#isSigned && placed.block.inlineData !== undefined) inside.push(placed.block)
+      else turn.media.push(placed.block)
+      return []
+    })
     const response: JsonObject = {
       ...(wireId === undefined ? {} : { id: wireId }),
       name: this.#names.toWire(name),
-      response: writeResult(part)
-    }
-    const inside: JsonObject[] = []
-    for (const inner of part.content) {
-      if (inner.type !== 'image' && inner.type !== 'file') continue
-      const media = writeMedia(inner)
-      if (this.#isSigned && media.inlineData !== undefined) inside.push(media)
-      else turn.media.push(media)
+      response: writeResult({ ...part, content })
     }
     if (inside.length > 0) response.parts = inside
     call.result = { functionResponse: response }
     turn.hasResults = true
+  }
+
+  #writeMedia(part: MediaPart, isNewest: boolean): JsonObject {
+    const placed = this.#placer.place(part, isNewest)
+    return placed.type === 'text' ? { text: placed.text } : placed.block
+  }
+
+  /** Writes a part that both sides have; undefined for others, and for an empty text without a signature, which the service refuses. */
+  #writePart(part: ContentPart, isNewest: boolean): JsonObject | undefined {
+    switch (part.type) {
+      case 'text':
+      case 'refusal': {
+        const thoughtSignature = readSignature(part.state)
+        if (thoughtSignature !== undefined) return { text: part.text, thoughtSignature }
+        return part.text === '' ? undefined : { text: part.text }
+      }
+      case 'image':
+      case 'file': {
+        const thoughtSignature = readSignature(part.state)
+        const media = this.#writeMedia(part, isNewest)
+        return thoughtSignature === undefined ? media : { ...media, thoughtSignature }
+      }
+      default:
+        return undefined
+    }
   }
 }
 
@@ -245,25 +281,6 @@ class ContentList {
       this.list.push({ role, parts: this.#parts })
     }
     for (const part of parts) this.#parts.push(part)
-  }
-}
-
-/** Writes a part that both sides have; undefined for others, and for an empty text without a signature, which the service refuses. */
-function writePart(part: ContentPart): JsonObject | undefined {
-  switch (part.type) {
-    case 'text':
-    case 'refusal': {
-      const thoughtSignature = readSignature(part.state)
-      if (thoughtSignature !== undefined) return { text: part.text, thoughtSignature }
-      return part.text === '' ? undefined : { text: part.text }
-    }
-    case 'image':
-    case 'file': {
-      const thoughtSignature = readSignature(part.state)
-      return thoughtSignature === undefined ? writeMedia(part) : { ...writeMedia(part), thoughtSignature }
-    }
-    default:
-      return undefined
   }
 }
 

@@ -1,34 +1,50 @@
 // Writes images and files on the content wire: bytes in the request, or the address of a public file, which the provider fetches.
 
+import { assertNever, type JsonObject } from '../../../normalized/index.ts'
 import {
-  assertNever,
-  type FilePart,
-  type ImagePart,
-  type JsonObject,
-  pathOfMedia,
-  unsupportedSemantic
-} from '../../../normalized/index.ts'
+  findMediaType,
+  isImage,
+  type MediaPart,
+  MediaPlacer,
+  PDF,
+  readsFiles,
+  readsImages,
+  readTextFile,
+  type WrittenMedia
+} from '../../shared/described-media.ts'
 import { foldMediaType } from '../../shared/media-source.ts'
 
+/** @param features what the alias declares; undefined for all. Models that read images read the pages of a PDF as such. */
+export function createMediaPlacer(features: readonly string[] | undefined): MediaPlacer<JsonObject> {
+  return new MediaPlacer(part => {
+    if (isImage(part)) return readsImages(features) ? writeMedia(part) : { type: 'unread', reason: 'images' }
+    if (readsFiles(features) || (readsImages(features) && findMediaType(part) === PDF)) return writeMedia(part)
+    const text = readTextFile(part)
+    return text === undefined ? { type: 'unread', reason: 'files' } : { type: 'text', text }
+  })
+}
+
 /**
- * Writes a part with media. Raises `unsupported_semantic` with the client's field for an address without TLS, which the service does not
- * fetch, for the id of a file that another service has, and for bytes of an unknown media type.
+ * Writes a part with media. Unread are an address without TLS, which the service does not fetch, the id of a file that another service has,
+ * and bytes of an unknown media type.
  */
-export function writeMedia(part: ImagePart | FilePart): JsonObject {
+function writeMedia(part: MediaPart): WrittenMedia<JsonObject> {
   const { source } = part
   switch (source.kind) {
     case 'bytes': {
       const mimeType = source.mediaType === '' ? findTypeOfName(part) : foldMediaType(source.mediaType)
-      if (mimeType === undefined) throw unsupportedSemantic(pathOfMedia(part), 'media_type_unknown')
-      return { inlineData: { mimeType, data: source.base64 } }
+      if (mimeType === undefined) return { type: 'unread', reason: 'format' }
+      return { type: 'block', block: { inlineData: { mimeType, data: source.base64 } } }
     }
     case 'url': {
-      if (!/^https:\/\//i.test(source.url)) throw unsupportedSemantic(pathOfMedia(part), 'media_not_expressed')
+      // Files of the provider's own storage have addresses of this scheme.
+      if (!/^(?:https|gs):\/\//i.test(source.url)) return { type: 'unread', reason: 'format' }
       const mimeType = source.mediaType ?? guessMediaType(part, source.url)
-      return { fileData: mimeType === undefined ? { fileUri: source.url } : { mimeType, fileUri: source.url } }
+      const fileData: JsonObject = mimeType === undefined ? { fileUri: source.url } : { mimeType, fileUri: source.url }
+      return { type: 'block', block: { fileData } }
     }
     case 'file-id':
-      throw unsupportedSemantic(pathOfMedia(part), 'media_not_expressed')
+      return { type: 'unread', reason: 'format' }
     default:
       return assertNever(source)
   }
@@ -47,12 +63,12 @@ const typeOfEnding: Readonly<Record<string, string>> = {
 }
 
 /** The media type by the ending of the file's name. */
-function findTypeOfName(part: ImagePart | FilePart): string | undefined {
+function findTypeOfName(part: MediaPart): string | undefined {
   return part.type === 'file' ? findTypeOfEnding(part.filename ?? '') : undefined
 }
 
 /** The same for an address; an image of another name counts as a photograph. */
-function guessMediaType({ type }: ImagePart | FilePart, url: string): string | undefined {
+function guessMediaType({ type }: MediaPart, url: string): string | undefined {
   return findTypeOfEnding(url) ?? (type === 'image' ? 'image/jpeg' : undefined)
 }
 

@@ -19,7 +19,7 @@ const REASONING_BLOCKS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_th
 
 /**
  * Raises `invalid_request` for a request without an output limit, which the protocol demands, then `unsupported_semantic` for the first
- * member or block that the normalized form does not carry.
+ * member that the normalized form does not carry.
  */
 export function assertExpressed(body: JsonObject, request: NormalizedRequest): void {
   if (request.sampling.maxOutputTokens === undefined) throw invalidRequest('max_tokens', 'Field required')
@@ -27,7 +27,6 @@ export function assertExpressed(body: JsonObject, request: NormalizedRequest): v
   if (isJsonObject(body.output_config))
     refuseUnexpressed(body.output_config, outputParameters, { path: 'output_config' })
   refuseUnnamedFunctions(body)
-  refuseIgnoredBlocks(request)
 }
 
 function refuseUnnamedFunctions({ tools }: JsonObject): void {
@@ -43,8 +42,8 @@ function refuseUnnamedFunctions({ tools }: JsonObject): void {
   }
 }
 
-/** The reader lists the type of every block without effect under its path. */
-function refuseIgnoredBlocks({ ignored }: NormalizedRequest): void {
+/** The same for the messages: the reader lists the type of every block without effect under its path. */
+export function assertHistoryExpressed(_body: JsonObject, { ignored }: NormalizedRequest): void {
   for (const [path, type] of Object.entries(ignored)) {
     if (path.endsWith('].type') && !REASONING_BLOCKS.has(type)) throw unsupportedSemantic(path)
   }

@@ -26,7 +26,7 @@ import {
 import { readModel } from '../../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
 import { SentNumbers } from '../../shared/sent-numbers.ts'
-import { assertExpressed, spellField } from './assert-expressed.ts'
+import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
 import { refuseCallsWithoutResult } from './calls-without-result.ts'
 import { writeMessagesError } from './errors.ts'
 import { messagesFieldPaths } from './field-paths.ts'
@@ -44,6 +44,7 @@ export const messagesFace: ChatClientFace = {
   traits,
   readRequest: readMessagesRequest,
   assertExpressed,
+  assertHistoryExpressed,
   spellField,
   writeResponse: writeMessagesResponse,
   createStreamWriter: createMessagesStreamWriter,

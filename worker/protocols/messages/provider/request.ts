@@ -15,6 +15,7 @@ import { MESSAGES_HEADERS, MESSAGES_STREAM_HEADERS } from './headers.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 import { AUTOMATIC_BUDGET, mayThink, planThinking } from './thinking.ts'
+import { createMediaPlacer } from './write-media.ts'
 import { writeMessages } from './write-messages.ts'
 import { writeTools } from './write-tools.ts'
 
@@ -23,17 +24,19 @@ const NO_REASONING = 'none'
 
 /**
  * Writes the body of a chat request. Raises `GatewayError` with the client's own field: `invalid_request` for a tool result without a call,
- * an undeclared tool choice and a conversation without content, `unsupported_semantic` for media that the wire cannot hold,
+ * an undeclared tool choice and a conversation without content, `unsupported_semantic` for media of the newest turn that the model does not
+ * get,
  * `unsupported_response_format` for JSON without a schema.
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel, outputTokensMax }: ChatTarget,
+  { upstreamModel, outputTokensMax, features }: ChatTarget,
   { messagesPath }: MessagesCompatibleOptions
 ): WrittenChat<MessagesCompatibleReading> {
   const { isStream, output, reasoning, sampling, user } = request
   const names = mapToolNames(request, cleanToolName)
-  const { system, messages, calledNames, droppedToolCalls, ...turn } = writeMessages(request.messages, names)
+  const placer = createMediaPlacer(features)
+  const { system, messages, calledNames, droppedToolCalls, ...turn } = writeMessages(request.messages, names, placer)
   if (messages.length === 0) {
     const { messages: path } = request.fieldPaths
     throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
@@ -53,7 +56,7 @@ export function writeChat(
   if (config !== undefined) body.output_config = config
   writeSampling(request, body)
   if (user !== undefined) body.metadata = { user_id: user }
-  const leftOut = listMemberPaths(request, ['fewShotExamples', 'returnParameters'])
+  const leftOut = [...listMemberPaths(request, ['fewShotExamples', 'returnParameters']), ...placer.leftOut]
   return {
     method: 'POST',
     path: messagesPath,

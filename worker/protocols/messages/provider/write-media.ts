@@ -1,72 +1,82 @@
-// Writes images and documents as blocks of the Anthropic Messages wire. What the wire has no block for is refused with the client's path.
+// Writes images and documents as blocks of the Anthropic Messages wire.
 
+import { assertNever, type JsonObject } from '../../../normalized/index.ts'
 import {
-  type FilePart,
-  type GatewayError,
-  type ImagePart,
-  type JsonObject,
-  pathOfMedia,
-  unsupportedSemantic
-} from '../../../normalized/index.ts'
-import { foldMediaType } from '../../shared/media-source.ts'
+  findMediaType,
+  isImage,
+  type MediaPart,
+  MediaPlacer,
+  PDF,
+  readsFiles,
+  readsImages,
+  readTextFile,
+  type UnreadReason,
+  type WrittenMedia
+} from '../../shared/described-media.ts'
 
 /** The media types of images that the wire names; the service refuses any other. */
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-/** Raises `unsupported_semantic` for a media type or a source that the wire does not have. */
-export function writeImage(image: ImagePart): JsonObject {
-  const { source } = image
+/** @param features what the alias declares; undefined for all. Models that read images read the pages of a PDF as such. */
+export function createMediaPlacer(features: readonly string[] | undefined): MediaPlacer<JsonObject> {
+  return new MediaPlacer(part => {
+    if (isImage(part)) return readsImages(features) ? writeImage(part) : unread('images')
+    const text = readTextFile(part)
+    const hasDocuments = readsFiles(features) || readsImages(features)
+    if (text !== undefined) return hasDocuments ? writeTextDocument(part, text) : { type: 'text', text }
+    return hasDocuments ? writeDocument(part, readsFiles(features)) : unread('files')
+  })
+}
+
+function writeImage(part: MediaPart): WrittenMedia<JsonObject> {
+  const { source } = part
   switch (source.kind) {
     case 'url':
-      return { type: 'image', source: writeUrl(source.url, image) }
+      return isWebAddress(source.url) ? writeBlock('image', { type: 'url', url: source.url }) : unread('format')
     case 'bytes': {
-      const mediaType = foldMediaType(source.mediaType)
-      if (!IMAGE_TYPES.has(mediaType)) throw refuse(image)
-      return { type: 'image', source: { type: 'base64', media_type: mediaType, data: source.base64 } }
+      const mediaType = findMediaType(part)
+      if (!IMAGE_TYPES.has(mediaType)) return unread('format')
+      return writeBlock('image', { type: 'base64', media_type: mediaType, data: source.base64 })
     }
     case 'file-id':
-      throw refuse(image)
+      return unread('format')
+    default:
+      return assertNever(source)
   }
 }
 
-const PDF = 'application/pdf'
-const PLAIN_TEXT = 'text/plain'
-
-/** Writes a PDF or a plain text as a document. Raises `unsupported_semantic` for any other file, which the wire has no block for. */
-export function writeDocument(file: FilePart): JsonObject {
-  const document: JsonObject = { type: 'document', source: writeDocumentSource(file) }
-  if (file.filename !== undefined && file.filename !== '') document.title = file.filename
-  return document
+function writeTextDocument(part: MediaPart, data: string): WrittenMedia<JsonObject> {
+  return withTitle(writeBlock('document', { type: 'text', media_type: 'text/plain', data }), part)
 }
 
-function writeDocumentSource(file: FilePart): JsonObject {
-  const { source } = file
-  switch (source.kind) {
-    case 'url':
-      return writeUrl(source.url, file)
-    case 'bytes': {
-      const mediaType = source.mediaType === '' ? findTypeOfName(file) : source.mediaType.toLowerCase()
-      if (mediaType === PDF) return { type: 'base64', media_type: PDF, data: source.base64 }
-      if (mediaType !== PLAIN_TEXT) throw refuse(file)
-      return { type: 'text', media_type: PLAIN_TEXT, data: Buffer.from(source.base64, 'base64').toString('utf8') }
-    }
-    case 'file-id':
-      throw refuse(file)
+/** Only a PDF is a document; of an address without a media type the service finds out itself. */
+function writeDocument(part: MediaPart, readsOthers: boolean): WrittenMedia<JsonObject> {
+  const { source } = part
+  const mediaType = findMediaType(part)
+  const isPdf = mediaType === PDF || (mediaType === '' && source.kind === 'url')
+  if (!isPdf) return unread(readsOthers ? 'format' : 'files')
+  if (source.kind === 'bytes') {
+    return withTitle(writeBlock('document', { type: 'base64', media_type: PDF, data: source.base64 }), part)
   }
+  if (source.kind !== 'url' || !isWebAddress(source.url)) return unread('format')
+  return withTitle(writeBlock('document', { type: 'url', url: source.url }), part)
 }
 
-function findTypeOfName({ filename = '' }: FilePart): string {
-  const name = filename.toLowerCase()
-  if (name.endsWith('.pdf')) return PDF
-  return name.endsWith('.txt') ? PLAIN_TEXT : ''
+function withTitle(written: WrittenMedia<JsonObject>, part: MediaPart): WrittenMedia<JsonObject> {
+  const title = part.type === 'file' ? part.filename : undefined
+  if (written.type === 'block' && title !== undefined && title !== '') written.block.title = title
+  return written
+}
+
+function writeBlock(type: string, source: JsonObject): WrittenMedia<JsonObject> {
+  return { type: 'block', block: { type, source } }
 }
 
 /** The service fetches it itself, and only from the web. */
-function writeUrl(url: string, part: ImagePart | FilePart): JsonObject {
-  if (!/^https?:\/\//i.test(url)) throw refuse(part)
-  return { type: 'url', url }
+function isWebAddress(url: string): boolean {
+  return /^https?:\/\//i.test(url)
 }
 
-function refuse(part: ImagePart | FilePart): GatewayError {
-  return unsupportedSemantic(pathOfMedia(part), 'media_not_expressed')
+function unread(reason: UnreadReason): { type: 'unread'; reason: UnreadReason } {
+  return { type: 'unread', reason }
 }

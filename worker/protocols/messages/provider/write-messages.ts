@@ -3,20 +3,20 @@
 
 import {
   assertNever,
+  findNewestTurn,
   flattenToolName,
   invalidRequest,
   type JsonObject,
   type NormalizedMessage,
   type ReasoningPart,
   type ToolCallPart,
-  type ToolResultPart,
-  unsupportedSemantic
+  type ToolResultPart
 } from '../../../normalized/index.ts'
 import { CallIndex } from '../../shared/call-index.ts'
+import type { MediaPart, MediaPlacer } from '../../shared/described-media.ts'
 import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { ToolNameMap } from '../../shared/tool-names.ts'
-import { writeDocument, writeImage } from './write-media.ts'
 
 export interface WrittenMessages {
   /** All instructions, in order; undefined without any. */
@@ -34,12 +34,17 @@ export interface WrittenMessages {
 
 /**
  * Writes all messages. Raises `invalid_request` with the path of a tool result without a call
- * (field-lessons.md B9), and `unsupported_semantic` with the path of an image or a file that the
- * wire cannot hold.
+ * (field-lessons.md B9), and `unsupported_semantic` with the path of media in the newest turn of
+ * the user that the model does not get.
  */
-export function writeMessages(messages: readonly NormalizedMessage[], names: ToolNameMap): WrittenMessages {
-  const writer = new ConversationWriter(names)
-  for (const message of messages) writer.add(message)
+export function writeMessages(
+  messages: readonly NormalizedMessage[],
+  names: ToolNameMap,
+  placer: MediaPlacer<JsonObject>
+): WrittenMessages {
+  const writer = new ConversationWriter(names, placer)
+  const newestTurn = findNewestTurn(messages)
+  for (const [index, message] of messages.entries()) writer.add(message, index >= newestTurn)
   return writer.finish()
 }
 
@@ -73,24 +78,29 @@ class ConversationWriter {
   readonly #calls = new CallIndex<{ call: WireCall; entry: Entry }>(({ call }) => !call.isAnswered)
   /** The service demands ids that are unique in the whole conversation. */
   readonly #wireIds = new Set<string>()
+  readonly #placer: MediaPlacer<JsonObject>
+  /** Media of the model and of instructions: only turns of the user hold them on this wire, so they move to the next one. */
+  #carried: Block[] = []
 
-  constructor(names: ToolNameMap) {
+  constructor(names: ToolNameMap, placer: MediaPlacer<JsonObject>) {
     this.#names = names
+    this.#placer = placer
   }
 
-  add(message: NormalizedMessage): void {
+  /** @param isNewest the message belongs to the newest turn of the user. */
+  add(message: NormalizedMessage, isNewest: boolean): void {
     if (message.role !== 'assistant') this.#calls.endTurn()
     switch (message.role) {
       case 'system':
       case 'developer':
-        for (const block of this.#writeBlocks(message)) this.#system.push(block.body)
+        for (const block of this.#writeBlocks(message, { isNewest: false })) this.#system.push(block.body)
         return
       case 'assistant':
-        this.#addEntry('assistant', message)
+        this.#addEntry('assistant', message, false)
         return
       case 'user':
       case 'tool':
-        this.#addEntry('user', message)
+        this.#addEntry('user', message, isNewest)
         return
       default:
         assertNever(message.role)
@@ -98,6 +108,7 @@ class ConversationWriter {
   }
 
   finish(): WrittenMessages {
+    if (this.#carried.length > 0) this.#entries.push({ role: 'user', blocks: this.#takeCarried(), results: [] })
     const messages = new WireMessages()
     const calledNames = new Set<string>()
     let droppedToolCalls = 0
@@ -124,16 +135,27 @@ class ConversationWriter {
     }
   }
 
-  #addEntry(role: Entry['role'], message: NormalizedMessage): void {
+  #takeCarried(): Block[] {
+    const carried = this.#carried
+    this.#carried = []
+    return carried
+  }
+
+  #addEntry(role: Entry['role'], message: NormalizedMessage, isNewest: boolean): void {
     const entry: Entry = { role, blocks: [], results: [] }
     // Results belong behind their calls, also where the client's message has other content beside them.
     for (const part of message.content) if (part.type === 'tool-result') this.#addResult(part)
-    entry.blocks = this.#writeBlocks(message, entry)
+    const carried = role === 'user' && this.#carried.length > 0 ? this.#takeCarried() : undefined
+    entry.blocks = this.#writeBlocks(message, { entry, isNewest })
+    if (carried !== undefined) entry.blocks = [...carried, ...entry.blocks]
     if (entry.blocks.length > 0) this.#entries.push(entry)
   }
 
-  /** @param entry the message that calls are added to. */
-  #writeBlocks({ role, content, form }: NormalizedMessage, entry?: Entry): Block[] {
+  /** @param place.entry the message that calls are added to. */
+  #writeBlocks(
+    { role, content, form }: NormalizedMessage,
+    { entry, isNewest }: { entry?: Entry; isNewest: boolean }
+  ): Block[] {
     const blocks: Block[] = []
     const isOfUser = role === 'user' || role === 'tool'
     /**
@@ -162,13 +184,12 @@ class ConversationWriter {
           break
         }
         case 'image':
-          if (!isOfUser) throw unsupportedSemantic(part.path, 'image_not_expressed')
-          blocks.push({ body: writeImage(part) })
+        case 'file': {
+          const body = this.#writeMedia(part, isNewest)
+          if (isOfUser || body.type === 'text') blocks.push({ body })
+          else this.#carried.push({ body })
           break
-        case 'file':
-          if (!isOfUser) throw unsupportedSemantic(part.path, 'file_not_expressed')
-          blocks.push({ body: writeDocument(part) })
-          break
+        }
         case 'tool-call':
           openThought = ''
           if (entry !== undefined) blocks.push(this.#writeCall(part, entry))
@@ -209,7 +230,26 @@ class ConversationWriter {
     // An agent that resumes may send a result twice; the wire has room for one.
     if (call.isAnswered) return
     call.isAnswered = true
-    entry.results.push(writeResult(part, call.wireId))
+    entry.results.push(this.#writeResult(part, call.wireId))
+  }
+
+  #writeMedia(part: MediaPart, isNewest: boolean): JsonObject {
+    const placed = this.#placer.place(part, isNewest)
+    return placed.type === 'text' ? { type: 'text', text: placed.text } : placed.block
+  }
+
+  #writeResult(part: ToolResultPart, toolUseId: string): JsonObject {
+    const blocks: JsonObject[] = []
+    for (const inner of part.content) {
+      if (inner.type === 'image' || inner.type === 'file') blocks.push(this.#writeMedia(inner, false))
+      else if (inner.type === 'text' || inner.type === 'refusal') {
+        if (inner.text.trim() !== '') blocks.push({ type: 'text', text: inner.text })
+      }
+    }
+    const result: JsonObject = { type: 'tool_result', tool_use_id: toolUseId }
+    if (blocks.length > 0) result.content = writeContent(blocks)
+    if (part.isError) result.is_error = true
+    return result
   }
 }
 
@@ -291,19 +331,4 @@ function signEarlierThought(blocks: readonly Block[], { type, thinking, signatur
   if (earlier?.signature !== '') return false
   earlier.signature = signature as string
   return true
-}
-
-function writeResult(part: ToolResultPart, toolUseId: string): JsonObject {
-  const blocks: JsonObject[] = []
-  for (const inner of part.content) {
-    if (inner.type === 'image') blocks.push(writeImage(inner))
-    else if (inner.type === 'file') blocks.push(writeDocument(inner))
-    else if (inner.type === 'text' || inner.type === 'refusal') {
-      if (inner.text.trim() !== '') blocks.push({ type: 'text', text: inner.text })
-    }
-  }
-  const result: JsonObject = { type: 'tool_result', tool_use_id: toolUseId }
-  if (blocks.length > 0) result.content = writeContent(blocks)
-  if (part.isError) result.is_error = true
-  return result
 }

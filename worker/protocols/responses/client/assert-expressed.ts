@@ -68,7 +68,7 @@ const partParameters: Readonly<Record<string, ParameterTable>> = {
 
 /**
  * Raises `invalid_request` for what the protocol forbids, then `unsupported_semantic` for the first member that the normalized form does not
- * carry: members of the body in code-point order, then tools, then the items of the input.
+ * carry: members of the body in code-point order, then tools.
  */
 export function assertExpressed(
   body: JsonObject,
@@ -82,9 +82,14 @@ export function assertExpressed(
   if (isJsonObject(body.reasoning)) refuseUnexpressed(body.reasoning, reasoning, { path: 'reasoning' })
   refuseUnnamedTools(body.tools, 'tools')
   if (request.ignored.tool_choice !== undefined) throw unsupportedSemantic('tool_choice')
-  if (!Array.isArray(body.input)) return
+  if (Array.isArray(body.input)) body.input.forEach(assertDeclarations)
+}
+
+/** The same for the items of the input. */
+export function assertHistoryExpressed({ input }: JsonObject, request: NormalizedRequest): void {
+  if (!Array.isArray(input)) return
   const declared = listNamespaces(request)
-  for (const [index, item] of body.input.entries()) {
+  for (const [index, item] of input.entries()) {
     if (isJsonObject(item) && !isPlainMessage(item)) assertItem(item, `input[${index}]`, declared)
   }
 }
@@ -118,24 +123,20 @@ function assertValid(body: JsonObject, { tools }: NormalizedRequest): void {
   const { input } = body
   if (Array.isArray(input)) {
     if (input.length === 0) throw invalidRequest('input', `'input' must hold at least one item.`)
-    const index = input.findIndex(isResultWithoutText)
-    if (index !== -1) throw invalidRequest(`input[${index}].output`, `'input[${index}].output' must be a string.`)
   }
   if (tools.length < 2) return
   const names = tools.flatMap(tool => (tool.type === 'function' ? [flattenToolName(tool)] : []))
   if (new Set(names).size < names.length) throw invalidRequest('tools', `Two functions of 'tools' have the same name.`)
 }
 
-function isResultWithoutText(item: JsonValue): boolean {
-  return isJsonObject(item) && item.type === 'function_call_output' && typeof item.output !== 'string'
+/** Tools that an item declares. */
+function assertDeclarations(item: JsonValue, index: number): void {
+  if (isJsonObject(item) && item.type === ADDITIONAL_TOOLS) refuseUnnamedTools(item.tools, `input[${index}].tools`)
 }
 
 function assertItem(item: JsonObject, path: string, declared: ReturnType<typeof listNamespaces>): void {
   const type = item.type ?? 'message'
-  if (type === ADDITIONAL_TOOLS) {
-    refuseUnnamedTools(item.tools, `${path}.tools`)
-    return
-  }
+  if (type === ADDITIONAL_TOOLS) return
   if (isOwnReasoning(item)) return
   const table = typeof type === 'string' ? itemParameters[type] : undefined
   if (table === undefined) throw unsupportedSemantic(`${path}.type`)

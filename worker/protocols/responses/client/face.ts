@@ -29,7 +29,7 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
-import { assertExpressed, spellField } from './assert-expressed.ts'
+import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
 import { readEcho, writeEchoText } from './echo.ts'
 import { refineResponsesError, writeResponsesError } from './errors.ts'
@@ -73,6 +73,7 @@ export const responsesFace: ChatClientFace = {
   traits,
   readRequest: readResponsesRequest,
   assertExpressed,
+  assertHistoryExpressed,
   spellField,
   writeEchoText,
   writeResponse: writeResponsesResponse,

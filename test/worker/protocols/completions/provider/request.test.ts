@@ -250,55 +250,58 @@ t.test('images of every client become image URLs', async t => {
   )
 })
 
-t.test('a tool round trip of messages sends arguments as text under the same id', async t => {
-  const { body } = write('messages', {
-    model: 'a',
-    max_tokens: 5,
-    system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
-    messages: [
+t.test(
+  'a tool round trip of messages sends arguments and results as text under the same id (decisions.md 76)',
+  async t => {
+    const { body } = write('messages', {
+      model: 'a',
+      max_tokens: 5,
+      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+      messages: [
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'secret thought', signature: 's' },
+            { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } },
+            { type: 'tool_use', id: 'toolu_2', name: 'g', input: {} }
+          ]
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'and then' },
+            { type: 'tool_result', tool_use_id: 'toolu_2', content: 'no', is_error: true },
+            {
+              type: 'tool_result',
+              tool_use_id: 'toolu_1',
+              content: [
+                { type: 'text', text: 'a' },
+                { type: 'text', text: 'b' }
+              ]
+            }
+          ]
+        }
+      ]
+    })
+    t.same(body.messages, [
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
       { role: 'user', content: 'go' },
       {
         role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: 'secret thought', signature: 's' },
-          { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } },
-          { type: 'tool_use', id: 'toolu_2', name: 'g', input: {} }
+        content: null,
+        tool_calls: [
+          { id: 'toolu_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+          { id: 'toolu_2', type: 'function', function: { name: 'g', arguments: '{}' } }
         ]
       },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'and then' },
-          { type: 'tool_result', tool_use_id: 'toolu_2', content: 'no', is_error: true },
-          {
-            type: 'tool_result',
-            tool_use_id: 'toolu_1',
-            content: [
-              { type: 'text', text: 'a' },
-              { type: 'text', text: 'b' }
-            ]
-          }
-        ]
-      }
-    ]
-  })
-  t.same(body.messages, [
-    { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
-    { role: 'user', content: 'go' },
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [
-        { id: 'toolu_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
-        { id: 'toolu_2', type: 'function', function: { name: 'g', arguments: '{}' } }
-      ]
-    },
-    { role: 'tool', content: '{"error":"no","is_error":true}', tool_call_id: 'toolu_2', name: 'g' },
-    { role: 'tool', content: '{"result":"a\\nb"}', tool_call_id: 'toolu_1', name: 'f' },
-    { role: 'user', content: [{ type: 'text', text: 'and then' }] }
-  ])
-  t.notMatch(JSON.stringify(body), 'secret thought')
-})
+      { role: 'tool', content: 'Error: no', tool_call_id: 'toolu_2', name: 'g' },
+      { role: 'tool', content: 'a\nb', tool_call_id: 'toolu_1', name: 'f' },
+      { role: 'user', content: [{ type: 'text', text: 'and then' }] }
+    ])
+    t.notMatch(JSON.stringify(body), 'secret thought')
+  }
+)
 
 t.test('calls of content without ids get one that their results use too', async t => {
   const { body } = write('content', {

@@ -106,7 +106,7 @@ t.test('instructions alone are what the model is asked, and a conversation witho
 
 const call = (id: string, name: string, text: string) => ({ id, type: 'function', function: { name, arguments: text } })
 
-t.test('results follow their turn in the order of its calls, with the name of the function and an object', async t => {
+t.test('results follow their turn in a content of their own, in the order of its calls (decisions.md 83)', async t => {
   const contents = contentsOf('completions', {
     messages: [
       hi,
