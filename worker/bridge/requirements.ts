@@ -10,6 +10,7 @@ import {
   type FilePart,
   findNewestTurn,
   type ImagePart,
+  isUserTurn,
   type NormalizedRequest,
   pathOfMedia,
   type Sampling
@@ -102,8 +103,9 @@ export const requirements: readonly Requirement[] = [
 export function scanContent({ messages }: NormalizedRequest): ContentSummary {
   const found: ContentSummary = { hasText: false, hasResult: false }
   const newestTurn = findNewestTurn(messages)
-  for (const [index, { role, content }] of messages.entries()) {
-    for (const part of content) scanPart(part, role === 'user' && index >= newestTurn, found)
+  for (const [index, message] of messages.entries()) {
+    const isNewest = index >= newestTurn && isUserTurn(message)
+    for (const part of message.content) scanPart(part, isNewest, found)
   }
   return found
 }

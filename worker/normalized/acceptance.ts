@@ -4,7 +4,7 @@
 import type { FilePart, ImagePart } from './content.ts'
 import type { FieldName } from './field-paths.ts'
 import type { JsonObject } from './json.ts'
-import { findNewestTurn } from './newest-turn.ts'
+import { findNewestTurn, isUserTurn } from './newest-turn.ts'
 import type { NormalizedRequest } from './request.ts'
 
 /** The path of the client's field that requests a feature; undefined when the request does not use it. */
@@ -80,8 +80,9 @@ function findMember(fields: JsonObject | undefined): unknown {
 /** Only what the newest turn of the user holds itself: a writer describes other media that it cannot send (decisions.md 75). */
 function findPartPath({ messages }: NormalizedRequest, type: 'image' | 'file'): string | undefined {
   for (let index = findNewestTurn(messages); index < messages.length; index++) {
-    const { role, content } = messages[index] ?? {}
-    const part = role === 'user' ? content?.find(part => part.type === type) : undefined
+    const message = messages[index]
+    if (message === undefined || !isUserTurn(message)) continue
+    const part = message.content.find(part => part.type === type)
     if (part?.type === 'image' || part?.type === 'file') return pathOfMedia(part)
   }
   return undefined

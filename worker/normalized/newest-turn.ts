@@ -12,3 +12,8 @@ export function findNewestTurn(messages: readonly Pick<NormalizedMessage, 'role'
   while (start > 0 && messages[start - 1]?.role !== 'assistant') start--
   return start
 }
+
+/** A message of the user itself. One with results of calls is what the tools say, and so are the media in it: clients put them beside. */
+export function isUserTurn({ role, content }: Pick<NormalizedMessage, 'role' | 'content'>): boolean {
+  return role === 'user' && content.every(part => part.type !== 'tool-result')
+}

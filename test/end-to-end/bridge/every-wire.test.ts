@@ -117,10 +117,7 @@ t.test(
           // The results of a content client are objects, whose members stay as they are.
           const object = family === 'content' ? { output: result } : { result: value }
           const isText = provider.wire === 'chat' || provider.wire === 'messages'
-          // A result of the messages protocol becomes an object, because the chat wire has no mark
-          // of failed results.
-          const isPlain = family !== 'content' && !(family === 'messages' && provider.wire === 'chat')
-          const text = isPlain ? result : JSON.stringify(object)
+          const text = family === 'content' ? JSON.stringify(object) : result
           t.strictSame(call?.result, isText ? text : object, `${result}: ${family}, ${provider.wire}`)
         }
       }

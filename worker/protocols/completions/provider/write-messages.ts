@@ -8,6 +8,7 @@ import {
   invalidRequest,
   isJsonObject,
   isTextTooDeep,
+  isUserTurn,
   type JsonObject,
   type JsonValue,
   type NormalizedMessage,
@@ -42,7 +43,9 @@ export function writeMessages(
 ): WrittenMessages {
   const writer = new ConversationWriter(names, placer)
   const newestTurn = findNewestTurn(messages)
-  for (const [index, message] of messages.entries()) writer.add(message, index >= newestTurn)
+  for (const [index, message] of messages.entries()) {
+    writer.add(message, index >= newestTurn && isUserTurn(message))
+  }
   return writer.finish()
 }
 

@@ -9,6 +9,7 @@ import {
   flattenToolName,
   invalidRequest,
   isGatewayCallId,
+  isUserTurn,
   type JsonObject,
   type NormalizedMessage,
   type ProviderState,
@@ -46,7 +47,9 @@ export function writeContents(
 ): WrittenContents {
   const writer = new ConversationWriter(names, { isSigned: needsSignedCalls(upstreamModel), placer })
   const newestTurn = findNewestTurn(messages)
-  for (const [index, message] of messages.entries()) writer.add(message, index >= newestTurn)
+  for (const [index, message] of messages.entries()) {
+    writer.add(message, index >= newestTurn && isUserTurn(message))
+  }
   return writer.finish()
 }
 

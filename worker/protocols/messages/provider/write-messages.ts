@@ -6,6 +6,7 @@ import {
   findNewestTurn,
   flattenToolName,
   invalidRequest,
+  isUserTurn,
   type JsonObject,
   type NormalizedMessage,
   type ReasoningPart,
@@ -44,7 +45,9 @@ export function writeMessages(
 ): WrittenMessages {
   const writer = new ConversationWriter(names, placer)
   const newestTurn = findNewestTurn(messages)
-  for (const [index, message] of messages.entries()) writer.add(message, index >= newestTurn)
+  for (const [index, message] of messages.entries()) {
+    writer.add(message, index >= newestTurn && isUserTurn(message))
+  }
   return writer.finish()
 }
 

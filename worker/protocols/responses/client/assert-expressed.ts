@@ -123,10 +123,19 @@ function assertValid(body: JsonObject, { tools }: NormalizedRequest): void {
   const { input } = body
   if (Array.isArray(input)) {
     if (input.length === 0) throw invalidRequest('input', `'input' must hold at least one item.`)
+    input.forEach(assertContent)
   }
   if (tools.length < 2) return
   const names = tools.flatMap(tool => (tool.type === 'function' ? [flattenToolName(tool)] : []))
   if (new Set(names).size < names.length) throw invalidRequest('tools', `Two functions of 'tools' have the same name.`)
+}
+
+/** A message says something, but for a turn of the model, which may be empty. */
+function assertContent(item: JsonValue, index: number): void {
+  if (!isJsonObject(item) || (item.type ?? 'message') !== 'message' || typeof item.content === 'string') return
+  if (item.role === 'assistant' || (Array.isArray(item.content) && item.content.length > 0)) return
+  const path = `input[${index}].content`
+  throw invalidRequest(path, `'${path}' must be a string or hold at least one part.`)
 }
 
 /** Tools that an item declares. */
@@ -147,10 +156,7 @@ function assertItem(item: JsonObject, path: string, declared: ReturnType<typeof 
     throw invalidRequest(`${path}.namespace`, `'${path}' calls a function that no namespace of 'tools' declares.`)
   }
   if (type === 'function_call_output' && typeof item.call_id !== 'string') throw unsupportedSemantic(`${path}.call_id`)
-  if (type !== 'message' || typeof item.content === 'string') return
-  if (!Array.isArray(item.content) || item.content.length === 0) {
-    throw invalidRequest(`${path}.content`, `'${path}.content' must be a string or hold at least one part.`)
-  }
+  if (type !== 'message' || !Array.isArray(item.content)) return
   for (const [index, part] of item.content.entries())
     if (isJsonObject(part)) assertPart(part, `${path}.content[${index}]`)
 }
