@@ -2,23 +2,31 @@
 
 import type { RequestContext } from '../http/request-context.ts'
 import type { EmbeddingsOperation } from '../protocols/registry.ts'
+import type { ResourceResponse } from '../providers/types.ts'
 import type { TranslatedEmbeddings, WrittenEmbeddings } from '../translation/types.ts'
 import { execute } from './execute.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 import { makeRequest } from './make-request.ts'
+import { requestAll } from './request-all.ts'
 
-/** Makes the provider's call and resolves with the response for the client. Rejects with the errors of `execute` and the provider's. */
+/** Makes the provider's calls and resolves with the response for the client. Rejects with the errors of `execute` and the provider's. */
 export async function embedTexts(
   runtime: ExecutionRuntime,
   context: RequestContext,
   { operation, translated }: { operation: EmbeddingsOperation; translated: TranslatedEmbeddings }
 ): Promise<WrittenEmbeddings> {
-  const { call, count, extraHeaders, requestedModel, answer } = translated
-  const { plan } = call
-  const written = await execute(runtime, { context, plan }, { extraHeaders, requestedModel }, (executor, callContext) =>
-    makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
-      runtime.translator.translateEmbeddingsResponse({ operation, plan, bytes, head, count, answer }, context.signal)
-    )
+  const { calls, counts, plan, extraHeaders, requestedModel, answer } = translated
+  const readResponse = ({ bytes, ...head }: ResourceResponse) =>
+    runtime.translator.translateEmbeddingsResponse({ operation, plan, bytes, head, counts, answer }, context.signal)
+  const written = await execute(
+    runtime,
+    { context, plan },
+    { extraHeaders, requestedModel },
+    async (executor, callContext) => {
+      const [call, ...more] = calls
+      if (call !== undefined && more.length === 0) return makeRequest(executor, call, callContext, readResponse)
+      return readResponse(joinResponses(await requestAll(executor, calls, callContext)))
+    }
   )
   const { promptTokens } = written
   if (promptTokens !== null) {
@@ -32,4 +40,15 @@ export async function embedTexts(
     })
   }
   return written
+}
+
+const LIST_START = Buffer.from('[')
+const SEPARATOR = Buffer.from(',')
+const LIST_END = Buffer.from(']')
+
+/** The bodies as one JSON list, with the head of the first. */
+function joinResponses(responses: readonly ResourceResponse[]): ResourceResponse {
+  const pieces = responses.flatMap(({ bytes }, index) => [index === 0 ? LIST_START : SEPARATOR, bytes])
+  const { status = 200, headers = {} } = responses[0] ?? {}
+  return { status, headers, bytes: Buffer.concat([...pieces, LIST_END]) }
 }

@@ -352,6 +352,8 @@ export interface ProviderFace<Options = unknown, Reading = unknown> {
 }
 
 export interface EmbeddingsCodec<Options> {
+  /** The most texts that one call of the wire takes; absent where it takes all of them. */
+  readonly inputsMax?: number
   write(call: EmbeddingsCall, options: Options): WrittenPost
   /** Raises `provider_protocol_error` unless there is exactly one vector of numbers for each of `count` texts. */
   read(body: unknown, context: { count: number; head: ResponseHead }): EmbeddingsResult

@@ -3,7 +3,13 @@
 import { writeLongJson } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { readForRoute, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
-import { type ClientProtocol, type EmbeddingsCall, GatewayError } from '../normalized/index.ts'
+import {
+  type ClientProtocol,
+  type EmbeddingsCall,
+  type EmbeddingsResult,
+  GatewayError,
+  type JsonValue
+} from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
@@ -26,7 +32,7 @@ const PROTOCOLS: Readonly<Record<EmbeddingsOperation, ClientProtocol>> = {
 }
 
 /**
- * Reads the body of an embeddings request, with its token ids decoded, and writes the provider's call. Rejects with `GatewayError` with
+ * Reads the body of an embeddings request, with its token ids decoded, and writes the provider's calls. Rejects with `GatewayError` with
  * the path of the invalid field, the errors of the route, and `unsupported_semantic` for a provider without embeddings.
  */
 export async function translateEmbeddings(
@@ -45,14 +51,26 @@ export async function translateEmbeddings(
   const { embeddings } = findProviderFace(faces, plan)
   if (embeddings === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
   const texts = await readTexts(input, model ?? plan.upstreamModel, environment)
-  const call: EmbeddingsCall = { model: plan.upstreamModel, input: texts }
-  if (dimensions !== undefined) call.dimensions = dimensions
-  if (purposes !== undefined) call.purposes = purposes
-  const written = embeddings.write(call, settings.providerOptions[plan.profileId])
-  const { method, path, headers, body, bytes } = written
+  const request: EmbeddingsCall = { model: plan.upstreamModel, input: texts }
+  if (dimensions !== undefined) request.dimensions = dimensions
+  if (purposes !== undefined) request.purposes = purposes
+  const batches = splitCall(request, embeddings.inputsMax)
+  const calls = batches.map(batch => {
+    const written = embeddings.write(batch, settings.providerOptions[plan.profileId])
+    const { method, path, headers, body, bytes } = written
+    return {
+      plan,
+      operation: 'embeddings' as const,
+      method,
+      path,
+      headers,
+      body: bytes ?? writeBody(body, receivedTexts)
+    }
+  })
   const translated: TranslatedEmbeddings = {
-    call: { plan, operation: 'embeddings', method, path, headers, body: bytes ?? writeBody(body, receivedTexts) },
-    count: texts.length,
+    plan,
+    calls,
+    counts: batches.map(batch => batch.input.length),
     extraHeaders,
     requestedModel: requestedModel ?? model,
     answer: { model: requestedModel ?? plan.upstreamModel, encoding }
@@ -64,6 +82,18 @@ export async function translateEmbeddings(
   return translated
 }
 
+/** The call in parts of at most so many texts, in order. */
+function splitCall(call: EmbeddingsCall, inputsMax: number = call.input.length): EmbeddingsCall[] {
+  if (call.input.length <= inputsMax) return [call]
+  const parts: EmbeddingsCall[] = []
+  for (let start = 0; start < call.input.length; start += inputsMax) {
+    const part: EmbeddingsCall = { ...call, input: call.input.slice(start, start + inputsMax) }
+    if (call.purposes !== undefined) part.purposes = call.purposes.slice(start, start + inputsMax)
+    parts.push(part)
+  }
+  return parts
+}
+
 /** Up to here a text is written faster than bytes; 2048 vectors may be 40 MB. */
 const LONG_RESPONSE_BYTES_MIN = 256 * 1024
 
@@ -71,12 +101,34 @@ const LONG_RESPONSE_BYTES_MIN = 256 * 1024
 export function translateEmbeddingsResponse(job: EmbeddingsResponseJob, { faces }: TaskEnvironment): WrittenEmbeddings {
   const { embeddings } = findProviderFace(faces, job.plan)
   if (embeddings === undefined) throw new Error('The provider of an embeddings call has no codec for it.')
-  const { bytes, count, head } = job
-  const result = embeddings.read(readResponseJson(bytes), { count, head })
+  const { bytes, counts, head } = job
+  const results = listBodies(bytes, counts.length).map((body, index) =>
+    embeddings.read(body, { count: counts[index] ?? 0, head })
+  )
+  const result = joinResults(results)
   const written = embeddingsFaces[job.operation].writeResponse(result, job.answer)
   const body =
     bytes.byteLength < LONG_RESPONSE_BYTES_MIN ? JSON.stringify(written) : writeLongJson(written, bytes.byteLength)
   return { body, promptTokens: result.promptTokens }
+}
+
+/** The body of each response. Raises `provider_protocol_error` for bytes that hold another number of them. */
+function listBodies(bytes: Uint8Array, count: number): JsonValue[] {
+  const body = readResponseJson(bytes)
+  if (count === 1) return [body]
+  if (Array.isArray(body) && body.length === count) return body
+  throw new GatewayError('provider_protocol_error', { cause: 'invalid_embeddings' })
+}
+
+/** The vectors of all calls in order. The tokens are known where every call has reported them. */
+function joinResults(results: readonly EmbeddingsResult[]): EmbeddingsResult {
+  const [first] = results
+  if (first !== undefined && results.length === 1) return first
+  let promptTokens: number | null = 0
+  for (const { promptTokens: tokens } of results) {
+    promptTokens = promptTokens === null || tokens === null ? null : promptTokens + tokens
+  }
+  return { vectors: results.flatMap(({ vectors }) => vectors), promptTokens, metadata: first?.metadata ?? {} }
 }
 
 async function readTexts(input: EmbeddingsInput, model: string, environment: TaskEnvironment): Promise<string[]> {

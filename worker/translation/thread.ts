@@ -57,6 +57,7 @@ interface WithBody {
   body?: unknown
   ownMemory?: Uint8Array
   call?: WithBody
+  calls?: WithBody[]
 }
 
 /**
@@ -65,9 +66,10 @@ interface WithBody {
  */
 function detachBytes(value: unknown, transfers: ArrayBuffer[], received: ArrayBufferLike | undefined): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const { body, call } = value as WithBody
+  const { body, call, calls } = value as WithBody
   const detached: WithBody = { ...value }
   if (call !== undefined) detached.call = detachBytes(call, transfers, received) as WithBody
+  if (calls !== undefined) detached.calls = calls.map(one => detachBytes(one, transfers, received) as WithBody)
   if (typeof body === 'string' || body instanceof Uint8Array) {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : takeBytes(body, received)
     transfers.push(bytes.buffer)

@@ -59,8 +59,6 @@ export interface EmbeddingsJob extends RequestJob {
 }
 
 interface TranslatedTexts extends Described {
-  /** How many texts the call has. */
-  count: number
   extraHeaders: JsonObject | undefined
   /** The model as the client wrote it; undefined where it named none. */
   requestedModel: string | undefined
@@ -69,14 +67,19 @@ interface TranslatedTexts extends Described {
 /** Without a call when there is no text to count, or when the gateway has counted them itself. */
 export interface TranslatedTokenCount extends TranslatedTexts, Pick<ResourceCall, 'plan'> {
   call?: ResourceCall
+  /** How many texts the call has. */
+  count: number
   /** The gateway's own count, for a provider that cannot count. */
   estimate?: number
   /** The call has the client's own body, and the client gets the provider's own response (`PassingCodec`). */
   isPassed?: true
 }
 
-export interface TranslatedEmbeddings extends TranslatedTexts {
-  call: ResourceCall
+export interface TranslatedEmbeddings extends TranslatedTexts, Pick<ResourceCall, 'plan'> {
+  /** At least one; several where the wire takes fewer texts at once than the request has. */
+  calls: ResourceCall[]
+  /** How many texts each call has. */
+  counts: number[]
   /** For the writer of the response. */
   answer: { model: string; encoding: EmbeddingsEncoding }
 }
@@ -85,15 +88,14 @@ export interface TranslatedEmbeddings extends TranslatedTexts {
 interface ResponseJob extends Pick<ResourceCall, 'plan'> {
   bytes: Uint8Array
   head: ResponseHead
-  /** How many texts the call had. */
-  count: number
 }
 
-export interface TokenCountResponseJob extends ResponseJob, Pick<TranslatedTokenCount, 'isPassed'> {
+export interface TokenCountResponseJob extends ResponseJob, Pick<TranslatedTokenCount, 'count' | 'isPassed'> {
   protocol: TokenCountProtocol
 }
 
-export interface EmbeddingsResponseJob extends ResponseJob, Pick<TranslatedEmbeddings, 'answer'> {
+/** `bytes` is a list of the responses where there were several calls. */
+export interface EmbeddingsResponseJob extends ResponseJob, Pick<TranslatedEmbeddings, 'answer' | 'counts'> {
   operation: EmbeddingsOperation
 }
 

@@ -1,13 +1,14 @@
 // What providers of the messages and the content wire send, and what every client protocol makes of it, whole and streamed.
 
 import t from 'tap'
+import { embedText } from '../../../ops/emulator/embeddings.ts'
 import type { HttpResponse } from '../../support/client.ts'
-import { readFrames } from '../../support/client.ts'
+import { post, readFrames } from '../../support/client.ts'
 import { readEnd } from '../system/support.ts'
 import { type Family, families, type Loose, type Question, send } from './families.ts'
 import { chat, content, messages, type Provider, startBridge } from './providers/index.ts'
 
-const { gateway, emulator } = await startBridge(t)
+const { gateway, emulator, received } = await startBridge(t)
 
 const messagesFamily = findFamily('messages')
 
@@ -208,3 +209,63 @@ for (const family of families) {
     })
   }
 }
+
+const EMBEDDER = 'content/embeddings'
+const batchCalls = () => received(content).filter(({ path }) => path.endsWith(':batchEmbedContents'))
+const textsOf = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`)
+
+t.test('embeddings go to the content wire in batches, joined in order (decisions.md 83)', async t => {
+  for (const [count, sizes] of [
+    [100, [100]],
+    [101, [1, 100]],
+    [450, [50, 100, 100, 100, 100]]
+  ] as const) {
+    const before = batchCalls().length
+    const texts = textsOf(count)
+    const response = await post(`${gateway.url}/v1/embeddings`, { model: EMBEDDER, input: texts, dimensions: 4 })
+    t.equal(response.status, 200, response.text.slice(0, 300))
+    const calls: Loose[] = batchCalls().slice(before)
+    t.strictSame(
+      calls.map(({ body }) => body.requests.length).sort((left, right) => left - right),
+      sizes
+    )
+    const { data, usage } = response.json
+    t.strictSame(
+      data.map(({ embedding, index }: Loose) => [index, embedding.map(Math.fround)]),
+      texts.map((text, index) => [index, embedText(text, 4).map(Math.fround)])
+    )
+    t.equal(usage.prompt_tokens, texts.length * 6, 'the tokens of all batches')
+  }
+  const requests = textsOf(150).map((text, index) => ({
+    content: { parts: [{ text }] },
+    outputDimensionality: index === 120 ? 3 : 4
+  }))
+  const { json } = await post(`${gateway.url}/v1beta/models/${EMBEDDER}:batchEmbedContents`, { requests })
+  t.strictSame(
+    json.embeddings.map(({ values }: Loose) => values),
+    textsOf(150).map((text, index) => embedText(text, index === 120 ? 3 : 4)),
+    'each request has its own length'
+  )
+})
+
+t.test('batches of a large request, which a thread writes, arrive whole', async t => {
+  const texts = textsOf(150).map(text => `${text} ${'word '.repeat(4000)}`)
+  const { json, status } = await post(`${gateway.url}/v1/embeddings`, { model: EMBEDDER, input: texts, dimensions: 2 })
+  t.equal(status, 200)
+  t.strictSame(
+    json.data.map(({ embedding }: Loose) => embedding.map(Math.fround)),
+    texts.map(text => embedText(text, 2).map(Math.fround))
+  )
+})
+
+t.test('a failed batch fails the request and aborts the others', async t => {
+  const before = batchCalls().length
+  emulator.failNext({ path: 'batchEmbedContents', hang: true, times: 3 })
+  emulator.failNext({ path: 'batchEmbedContents', status: 429, message: 'too many', retryAfter: 3 })
+  const aborted = emulator.stats.aborted
+  const response = await post(`${gateway.url}/v1/embeddings`, { model: EMBEDDER, input: textsOf(2000) })
+  t.equal(response.status, 429)
+  t.equal(response.headers.get('retry-after'), '3')
+  await emulator.waitFor(({ stats }) => stats.aborted >= aborted + 3)
+  t.equal(batchCalls().length - before, 4, 'no further batch is sent')
+})

@@ -52,7 +52,7 @@ export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedReq
     ignored: { ...ignored, ...additional },
     ...keepDefined({
       dimensions: readDimensions(folded.outputDimensionality),
-      purposes: readPurposes([body]),
+      purposes: readPurposes([body], { readsDimensions: false }),
       extraHeaders: readExtraHeaders(body)
     })
   }
@@ -75,18 +75,19 @@ export function readBatchEmbedContentsRequest(body: BatchEmbedContentsRequest): 
     if (!isJsonObject(request)) throw wrongType(path, 'an object', request)
     return readText(request.content, `${path}.content`)
   })
+  const dimensions = readCommonDimensions(requests)
   return {
     texts,
     ignored: { ...ignored, ...additional },
     ...keepDefined({
-      dimensions: readCommonDimensions(requests),
-      purposes: readPurposes(requests),
+      dimensions,
+      purposes: readPurposes(requests, { readsDimensions: dimensions === undefined }),
       extraHeaders: readExtraHeaders(body)
     })
   }
 }
 
-/** Each request of a batch has its own member; a provider takes one for all, so it counts when they agree. */
+/** Each request of a batch has its own member; most wires take one for all, so it is one where they agree. */
 function readCommonDimensions(requests: readonly JsonValue[]): number | undefined {
   const lengths = new Set(requests.map(request => (isJsonObject(request) ? readLength(request) : undefined)))
   const [length] = lengths
@@ -97,14 +98,21 @@ function readLength(request: JsonObject): number | undefined {
   return readDimensions(request[spell(request, 'outputDimensionality')])
 }
 
-/** What the requests say of their texts, one entry each; undefined when none says anything. Values that are no text have no effect. */
-function readPurposes(requests: readonly JsonValue[]): EmbeddingPurpose[] | undefined {
-  const purposes = requests.map(request => (isJsonObject(request) ? readPurpose(request) : {}))
-  return purposes.some(({ taskType, title }) => taskType !== undefined || title !== undefined) ? purposes : undefined
+/** What the requests say of their texts, one entry each; undefined when none says anything. Values of another type have no effect. */
+function readPurposes(
+  requests: readonly JsonValue[],
+  { readsDimensions }: { readsDimensions: boolean }
+): EmbeddingPurpose[] | undefined {
+  const purposes = requests.map(request => (isJsonObject(request) ? readPurpose(request, readsDimensions) : {}))
+  return purposes.some(purpose => Object.keys(purpose).length > 0) ? purposes : undefined
 }
 
-function readPurpose(request: JsonObject): EmbeddingPurpose {
-  return keepDefined({ taskType: findText(request, 'taskType'), title: findText(request, 'title') })
+function readPurpose(request: JsonObject, readsDimensions: boolean): EmbeddingPurpose {
+  return keepDefined({
+    taskType: findText(request, 'taskType'),
+    title: findText(request, 'title'),
+    dimensions: readsDimensions ? readLength(request) : undefined
+  })
 }
 
 function findText(request: JsonObject, name: string): string | undefined {

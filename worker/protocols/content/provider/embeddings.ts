@@ -13,7 +13,11 @@ import { writeMethodPath, writeModelName } from './endpoints.ts'
 import { findError } from './errors.ts'
 import type { ContentCompatibleOptions } from './options.ts'
 
+/** The service refuses a larger batch (decisions.md 83). */
+const BATCH_MAX = 100
+
 export const contentCompatibleEmbeddings: EmbeddingsCodec<ContentCompatibleOptions> = {
+  inputsMax: BATCH_MAX,
   write: (call, options) => ({
     method: 'POST',
     path: writeMethodPath(call.model, 'batchEmbedContents', options),
@@ -27,10 +31,10 @@ function writeRequests({ model, input, dimensions, purposes }: EmbeddingsCall): 
   const name = writeModelName(model)
   return input.map((text, index) => {
     const request: JsonObject = { model: name, content: { parts: [{ text }] } }
-    const { taskType, title } = purposes?.[index] ?? {}
+    const { taskType, title, dimensions: length = dimensions } = purposes?.[index] ?? {}
     if (taskType !== undefined) request.taskType = taskType
     if (title !== undefined) request.title = title
-    if (dimensions !== undefined) request.outputDimensionality = dimensions
+    if (length !== undefined) request.outputDimensionality = length
     return request
   })
 }

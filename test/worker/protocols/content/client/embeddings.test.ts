@@ -31,7 +31,7 @@ t.test('a batch is one text per request, in order', async t => {
   t.strictSame(read, {
     texts: ['a', 'b'],
     ignored: { other: 1 },
-    purposes: [{}, { taskType: 'RETRIEVAL_QUERY', title: 't' }],
+    purposes: [{ dimensions: 3 }, { taskType: 'RETRIEVAL_QUERY', title: 't' }],
     extraHeaders: { 'x-a': 'b' }
   })
   t.strictSame(writeBatchEmbedContentsResponse({ vectors: [[1], [2]], promptTokens: null }), {

@@ -71,6 +71,29 @@ t.test('every text is one request of a batch', async t => {
   )
 })
 
+t.test('each text keeps the length of its vector (decisions.md 83)', async t => {
+  const lengthsOf = (...lengths: Array<number | undefined>) => {
+    const requests = lengths.map(outputDimensionality => ({
+      content: 'a',
+      ...(outputDimensionality && { outputDimensionality })
+    }))
+    const read = batchEmbedContentsFace.read({ requests }, { requestId: 'r', path: { model: 'm', isStream: false } })
+    const { dimensions, purposes } = read
+    const call = {
+      model: 'm',
+      input: lengths.map(() => 'a'),
+      ...(dimensions && { dimensions }),
+      ...(purposes && { purposes })
+    }
+    const { requests: sent } = contentCompatibleEmbeddings.write(call, options).body as { requests: JsonObject[] }
+    return sent.map(request => request.outputDimensionality)
+  }
+  t.strictSame(lengthsOf(64, 128), [64, 128])
+  t.strictSame(lengthsOf(64, undefined, 128), [64, undefined, 128])
+  t.strictSame(lengthsOf(64, 64), [64, 64])
+  t.strictSame(lengthsOf(undefined), [undefined])
+})
+
 t.test('what a client says of a text reaches the provider', async t => {
   const context = { requestId: 'r', path: { model: 'm', isStream: false } }
   const requestsOf = (face: typeof embedContentFace, body: JsonObject) => {
