@@ -47,8 +47,13 @@ interface Root {
 /** Creates the search by the roots and the versions of the operations. */
 export function createFamilyFinder(operations: readonly Operation[]): FindFamily {
   const roots = readRoots(operations)
+  const verbs = readVerbs(operations)
   return (path, headers, query) => {
     const segments = path.split('/').filter(segment => segment !== '')
+    // Clients of this family read no other form, whatever stands before the operation.
+    const verb = /:(\w+)$/.exec(segments.at(-1) ?? '')?.[1]
+    const verbFamily = verb === undefined ? undefined : verbs.get(verb)
+    if (verbFamily !== undefined) return verbFamily
     const isVersioned = isContract(segments[0])
     const root = roots.get((isVersioned ? segments[1] : segments[0]) ?? '')
     if (root === undefined) return isVersioned ? 'completions' : 'system'
@@ -56,6 +61,16 @@ export function createFamilyFinder(operations: readonly Operation[]): FindFamily
     const hasVerb = segments.at(-1)?.includes(':') === true
     return (hasVerb ? root.verbFamily : undefined) ?? detectModelsFamily(headers, query)
   }
+}
+
+/** The families of the operations that a verb names, by verb. */
+function readVerbs(operations: readonly Operation[]): Map<string, Family> {
+  return new Map(
+    operations.flatMap((operation): Array<[string, Family]> => {
+      const { verb } = readOperationPath(operation)
+      return verb === undefined || operation.family === 'by-client' ? [] : [[verb, operation.family]]
+    })
+  )
 }
 
 function readRoots(operations: readonly Operation[]): Map<string, Root> {

@@ -19,6 +19,12 @@ const FIXED_ROOTS = new Set(['_admin', '_debug', 'logs', 'docs', 'redoc', 'opena
 /** The paths of explanations end in the name of a family, which may be that of a route. */
 const EXPLAIN_PATH = /^\/debug\/explain\//
 
+/** Versions under which clients find the operations of another one. */
+const SAME_VERSIONS: ReadonlyMap<string, string> = new Map([['v1alpha', 'v1beta']])
+
+/** The paths of Azure's clients, who do not encode the slashes of a model. */
+const DEPLOYMENT_PATH = /^((?:\/v[12])?\/openai\/deployments\/)(.+?)(\/(?:chat\/completions|embeddings))$/
+
 export interface PathRepairOptions {
   operations: readonly Operation[]
   /** The path of the metrics, such as `/metrics`; it is never rewritten. */
@@ -87,11 +93,17 @@ interface Roots {
 function readRoots(operations: readonly Operation[]): Roots {
   const prefixes = operations.flatMap(operation => operation.prefixes).map(versionsOf)
   return {
-    versions: new Set(prefixes.flatMap(([first]) => first ?? [])),
-    innerVersions: new Set(prefixes.flatMap(([, second]) => second ?? [])),
-    ofOperations: new Set([...prefixes.flat(), ...operations.map(rootOf)]),
+    versions: withSameVersions(prefixes.flatMap(([first]) => first ?? [])),
+    innerVersions: withSameVersions(prefixes.flatMap(([, second]) => second ?? [])),
+    ofOperations: withSameVersions([...prefixes.flat(), ...operations.map(rootOf)]),
     others: new Set(OTHER_ROOTS)
   }
+}
+
+function withSameVersions(names: readonly string[]): Set<string> {
+  const known = new Set(names)
+  for (const [name, same] of SAME_VERSIONS) if (known.has(same)) known.add(name)
+  return known
 }
 
 /** Whether an operation or a version begins at this segment. */
@@ -112,9 +124,25 @@ function repairSegments(path: string, roots: Roots): string {
   const rootIndex = findRoot(roots, segments, 0)
   if (rootIndex === -1) return path
   const known = segments.slice(rootIndex)
-  const kept = collapseVersions(known, roots)
+  const kept = renameVersions(collapseVersions(known, roots), roots)
   const isTrailingSlashForgiven = path.endsWith('/') && isOperationRoot(roots, kept, 0)
-  return rootIndex > 0 || kept.length < known.length || isTrailingSlashForgiven ? `/${kept.join('/')}` : path
+  const isChanged = rootIndex > 0 || kept.length < known.length || kept !== known || isTrailingSlashForgiven
+  return encodeDeployment(isChanged ? `/${kept.join('/')}` : path)
+}
+
+/** Replaces versions by those whose operations they are. */
+function renameVersions(segments: readonly string[], { versions, innerVersions }: Roots): readonly string[] {
+  const [outer = '', inner = ''] = segments
+  const isBehind = versions.has(outer) && innerVersions.has(inner) && SAME_VERSIONS.has(inner)
+  if (!SAME_VERSIONS.has(outer) && !isBehind) return segments
+  const renamed = (segment: string) => SAME_VERSIONS.get(segment) ?? segment
+  return [renamed(outer), ...(isBehind ? [renamed(inner)] : segments.slice(1, 2)), ...segments.slice(2)]
+}
+
+function encodeDeployment(path: string): string {
+  return path.replace(DEPLOYMENT_PATH, (_path, before: string, model: string, after: string) =>
+    [before, model.replaceAll('/', '%2F'), after].join('')
+  )
 }
 
 /**

@@ -5,6 +5,8 @@ const REFUSED_MODEL_CHARACTERS_MAX = 256
 /** The body of a larger request may be in a thread. */
 const READ_AGAIN_BYTES_MAX = 64 * 1024
 
+const PATH_MODEL = /\/openai\/deployments\/([^/]+)\/|\/models\/([^:]+):[A-Za-z]+$/
+
 /** The model of the path or of the JSON body, cut to a bound; undefined where neither names one. */
 export function readRefusedModel(path: string, body: Uint8Array): string | undefined {
   return (readPathModel(path) ?? readBodyModel(body))?.slice(0, REFUSED_MODEL_CHARACTERS_MAX)
@@ -21,9 +23,10 @@ function readBodyModel(body: Uint8Array): string | undefined {
   }
 }
 
-/** The model of a path of the content family, such as `/v1beta/models/m:generateContent`. */
+/** The model of a path, as in `/v1beta/models/m:generateContent` or `/openai/deployments/m/embeddings`. */
 function readPathModel(path: string): string | undefined {
-  const name = /\/models\/([^:]+):[A-Za-z]+$/.exec(path)?.[1]
+  const [, deployed, named] = PATH_MODEL.exec(path) ?? []
+  const name = deployed ?? named
   try {
     return name === undefined ? undefined : decodeURIComponent(name)
   } catch {

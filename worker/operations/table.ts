@@ -35,11 +35,24 @@ const embeddings: ModelSpan = {
   genAiOperation: 'embeddings'
 }
 
+const chatCompletion = {
+  span: { ...chat, spanName: 'Chat-Completions', apiFormat: 'chat_completions' },
+  tag: 'OpenAI / Chat Completions'
+} as const
+const embedding = {
+  span: embeddings,
+  payloadEvents: { response: 'embeddings_response', chunk: 'stream_chunk' },
+  tag: 'OpenAI / Embeddings'
+} as const
+
 const modelCall = { method: 'POST', isModelRequest: true } as const
 const lookup = { method: 'GET', isModelRequest: false } as const
 const completions = { ...modelCall, prefixes: CONTRACT_PREFIXES, family: 'completions' } as const
 const messages = { ...modelCall, prefixes: CONTRACT_PREFIXES, family: 'messages', tag: 'Anthropic / Messages' } as const
 const content = { ...modelCall, prefixes: CONTENT_PREFIXES, family: 'content' } as const
+
+/** Azure's clients name the model in the path; a model in the body is another name of the same. */
+const deployment = { ...completions, root: 'openai/deployments' } as const
 
 const BY_CLIENT =
   'The headers of the client select the form: `anthropic-version` or `anthropic-beta` the messages form, `x-goog-api-key` or ' +
@@ -48,11 +61,17 @@ const BY_CLIENT =
 export const operations = [
   {
     ...completions,
+    ...chatCompletion,
     id: 'createChatCompletion',
     path: '/chat/completions',
-    span: { ...chat, spanName: 'Chat-Completions', apiFormat: 'chat_completions' },
-    tag: 'OpenAI / Chat Completions',
     summary: 'Create a chat completion'
+  },
+  {
+    ...deployment,
+    ...chatCompletion,
+    id: 'createDeploymentChatCompletion',
+    path: '/openai/deployments/{model}/chat/completions',
+    summary: 'Create a chat completion of the model in the path'
   },
   {
     ...completions,
@@ -65,12 +84,17 @@ export const operations = [
   },
   {
     ...completions,
+    ...embedding,
     id: 'createEmbedding',
     path: '/embeddings',
-    span: embeddings,
-    payloadEvents: { response: 'embeddings_response', chunk: 'stream_chunk' },
-    tag: 'OpenAI / Embeddings',
     summary: 'Create embeddings'
+  },
+  {
+    ...deployment,
+    ...embedding,
+    id: 'createDeploymentEmbedding',
+    path: '/openai/deployments/{model}/embeddings',
+    summary: 'Create embeddings by the model in the path'
   },
   {
     ...content,

@@ -1,19 +1,38 @@
 // The operations of the completions family with a path of their own; the Responses protocol and the
 // model lists have files of theirs.
 
-import type { OperationHandlers } from '../http/mount-operations.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { setModel } from '../http/body-model.ts'
+import type { OperationHandler, OperationHandlers } from '../http/mount-operations.ts'
 import { completionsFace } from '../protocols/completions/client/face.ts'
 import { createChatHandler } from './chat.ts'
 import { createEmbeddingsHandler } from './embeddings.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
-export function createCompletionsHandlers(
-  runtime: WorkerRuntime
-): OperationHandlers<'createChatCompletion' | 'createEmbedding'> {
+type CompletionsOperation =
+  | 'createChatCompletion'
+  | 'createDeploymentChatCompletion'
+  | 'createEmbedding'
+  | 'createDeploymentEmbedding'
+
+type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+export function createCompletionsHandlers(runtime: WorkerRuntime): OperationHandlers<CompletionsOperation> {
   const chat = createChatHandler(runtime, { protocol: 'completions', face: completionsFace })
   const embed = createEmbeddingsHandler(runtime, 'embeddings')
   return {
     createChatCompletion: (request, reply) => chat(request, reply),
-    createEmbedding: (request, reply) => embed(request, reply)
+    createDeploymentChatCompletion: withModel(chat),
+    createEmbedding: (request, reply) => embed(request, reply),
+    createDeploymentEmbedding: withModel(embed)
+  }
+}
+
+/** Gives a handler the model of the path as that of the body (decisions.md 110). */
+function withModel(handle: Handle): OperationHandler {
+  return (request, reply, { model = '' }) => {
+    const { context } = request
+    context.body = setModel(context.body, model)
+    return handle(request, reply)
   }
 }

@@ -48,6 +48,13 @@ t.test('an unknown path has a family for its error (operations.md 1.1)', async t
     ['/v1/nope', 'completions'],
     ['/v2/audio/speech', 'completions'],
     ['/v1', 'completions'],
+    // decisions.md 109: an operation of the content family, whatever stands before it.
+    ['/v1/nope/models/x:generateContent', 'content'],
+    ['/v1/chat/x:streamGenerateContent', 'content'],
+    ['/nope/x:embedContent', 'content'],
+    ['/v3/models/x:batchEmbedContents', 'content'],
+    ['/nope/x:nope', 'system'],
+    ['/openai/deployments/m/nope', 'completions'],
     ['/', 'system'],
     ['/nope', 'system'],
     ['/health/', 'system'],

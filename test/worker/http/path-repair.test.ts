@@ -43,6 +43,23 @@ const table: Array<[target: string, repaired: string]> = [
   ['/v1/openai/v2/chat/completions', '/v1/openai/v2/chat/completions'],
   ['/v1/openai/chat/completions', '/v1/openai/chat/completions'],
   ['/v1/models/openai/v1/gpt', '/v1/models/openai/v1/gpt'],
+  // decisions.md 109: `v1alpha` is another name of `v1beta`.
+  ['/v1/v1alpha/models/x:generateContent', '/v1/v1beta/models/x:generateContent'],
+  ['/v2/v1alpha/models/x:generateContent', '/v2/v1beta/models/x:generateContent'],
+  ['/v1alpha/models', '/v1beta/models'],
+  ['/api/v1alpha/models/', '/v1beta/models'],
+  ['/v2/google/v1alpha/models/x:countTokens', '/v2/v1beta/models/x:countTokens'],
+  ['/v1/models/v1alpha', '/v1/models/v1alpha'],
+  ['/models/v1alpha/models', '/models/v1alpha/models'],
+  // decisions.md 110
+  ['/openai/deployments/m/chat/completions?api-version=1', '/openai/deployments/m/chat/completions?api-version=1'],
+  ['/v1/openai/deployments/m/chat/completions', '/v1/openai/deployments/m/chat/completions'],
+  ['/v2/openai/deployments/m/embeddings/', '/v2/openai/deployments/m/embeddings'],
+  ['/proxy/openai/deployments/m/chat/completions', '/openai/deployments/m/chat/completions'],
+  ['/v1/v1/openai/deployments/chat/chat/completions', '/v1/openai/deployments/chat/chat/completions'],
+  ['/v1/openai/deployments/r/chat/chat/completions', '/v1/openai/deployments/r%2Fchat/chat/completions'],
+  ['/openai/deployments/a/b/c/embeddings?x=1', '/openai/deployments/a%2Fb%2Fc/embeddings?x=1'],
+  ['/openai/v1/responses', '/v1/responses'],
   // The rest of the rules.
   ['/v2/v2/models', '/v2/models'],
   ['/v2/v1/v1/models', '/v2/models'],

@@ -93,13 +93,19 @@ function writeDetails(
   const estimate = ['X-Gateway-Token-Count']
   const chat = wholeOrStream('ChatCompletion', 'ChatCompletionChunkOrError')
   const relayed = { anyOf: [reference('ChatCompletion'), reference('RelayedChatCompletion')] }
+  const chatCompletion: OperationDetails = {
+    body: { name: 'ChatCompletionRequest', schema: writeChatBody(models.chat) },
+    responses: {
+      200: hasRelay ? { ...chat, content: { ...chat.content, 'application/json': relayed } } : chat
+    }
+  }
+  const embedding: OperationDetails = {
+    body: { name: 'EmbeddingRequest', schema: writeEmbeddingsBody(models.embeddings) },
+    responses: { 200: { description: 'One vector for each text.', content: json('EmbeddingList') } }
+  }
   return {
-    createChatCompletion: {
-      body: { name: 'ChatCompletionRequest', schema: writeChatBody(models.chat) },
-      responses: {
-        200: hasRelay ? { ...chat, content: { ...chat.content, 'application/json': relayed } } : chat
-      }
-    },
+    createChatCompletion: chatCompletion,
+    createDeploymentChatCompletion: { ...chatCompletion, parameters: [modelInPath] },
     createResponse: {
       parameters: [
         {
@@ -112,10 +118,8 @@ function writeDetails(
       body: { name: 'ResponseRequest', schema: writeResponsesBody(models.chat) },
       responses: { 200: wholeOrStream('Response', 'ResponseStreamEvent') }
     },
-    createEmbedding: {
-      body: { name: 'EmbeddingRequest', schema: writeEmbeddingsBody(models.embeddings) },
-      responses: { 200: { description: 'One vector for each text.', content: json('EmbeddingList') } }
-    },
+    createEmbedding: embedding,
+    createDeploymentEmbedding: { ...embedding, parameters: [modelInPath] },
     generateContent: {
       parameters: [modelInPath],
       body: { name: 'GenerateContentRequest', schema: writeGenerateBody() },
