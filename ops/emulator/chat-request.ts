@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from './json.ts'
 import { countTokens } from './tokens.ts'
 
-/** The native wires v1 and v2, and those of OpenAI, Anthropic and Google. */
-export type ChatDialect = 'v1' | 'v2' | 'chat' | 'messages' | 'content'
+/** The native wires v1 and v2, and those of OpenAI (chat completions and Responses), Anthropic and Google. */
+export type ChatDialect = 'v1' | 'v2' | 'chat' | 'messages' | 'content' | 'responses'
 
 export interface ChatTurn {
   role: 'system' | 'user' | 'assistant' | 'result'

@@ -85,6 +85,7 @@ function createScope(exchange: Exchange, state: EmulatorState): ReadScope {
     threads: state.threads,
     files: state.files,
     stateIds: state.stateIds,
+    responses: state.responses,
     note: text => {
       notes.push(text)
     },

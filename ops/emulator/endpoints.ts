@@ -6,6 +6,7 @@ import { type Exchange, sendBody, sendJson } from './exchange.ts'
 import { storeUpload } from './files.ts'
 import { readMultipart } from './multipart.ts'
 import { findOpenAiModel, listOpenAiModels, writeOpenAiEmbeddings } from './openai-resources.ts'
+import { removeStoredResponse, sendStoredResponse } from './responses-chat.ts'
 import type { EmulatorState } from './state.ts'
 
 type Handler = (exchange: Exchange, body: Buffer, state: EmulatorState) => Promise<void> | void
@@ -165,5 +166,22 @@ export const anthropicEndpoints: Endpoint[] = [
     pattern: /^\/models\/[^/]+$/,
     name: '/models/{id}',
     handler: exchange => sendJson(exchange, 200, findAnthropicModel(lastSegment(exchange, -1)))
+  }
+]
+
+/** Endpoints of the Responses wire other than the call itself: those of chat completions, and stored responses. */
+export const responsesEndpoints: Endpoint[] = [
+  ...openAiEndpoints,
+  {
+    method: 'GET',
+    pattern: /^\/responses\/[^/]+$/,
+    name: '/responses/{id}',
+    handler: (exchange, _body, state) => sendStoredResponse(exchange, lastSegment(exchange, -1), state)
+  },
+  {
+    method: 'DELETE',
+    pattern: /^\/responses\/[^/]+$/,
+    name: '/responses/{id}',
+    handler: (exchange, _body, state) => removeStoredResponse(exchange, lastSegment(exchange, -1), state)
   }
 ]

@@ -2,11 +2,13 @@
 import { createAnthropicChat } from './anthropic-chat.ts'
 import { invalidMember, sendAnthropicError } from './anthropic-errors.ts'
 import type { ChatWire } from './chat-wire.ts'
-import { anthropicEndpoints, type Endpoint, openAiEndpoints } from './endpoints.ts'
+import { anthropicEndpoints, type Endpoint, openAiEndpoints, responsesEndpoints } from './endpoints.ts'
 import { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { googleWire } from './google-wire.ts'
 import { openAiChat, sendOpenAiError } from './openai-chat.ts'
+import { createResponsesChat } from './responses-chat.ts'
+import { sendResponsesError } from './responses-errors.ts'
 import type { EmulatorSettings } from './settings.ts'
 
 export interface ExternalWire {
@@ -42,7 +44,14 @@ const wires: Readonly<Record<string, ExternalWire>> = {
     refuseKey: () => new UpstreamError(401, 'Incorrect API key provided'),
     sendError: sendOpenAiError
   },
-  google: googleWire
+  google: googleWire,
+  'responses-provider': {
+    findChat: path => (path === '/responses' ? createResponsesChat() : undefined),
+    endpoints: responsesEndpoints,
+    readKey: ({ request }) => /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1],
+    refuseKey: () => new UpstreamError(401, 'Incorrect API key provided'),
+    sendError: sendResponsesError
+  }
 }
 
 function readHeader(value: string | string[] | undefined): string | undefined {
@@ -58,7 +67,7 @@ export interface ExternalPlace {
   rest: string
 }
 
-const externalPath = /^(\/([a-z]+)(?:\/([^/]+))?\/(?:v1|v1beta))(\/.*)$/
+const externalPath = /^(\/([a-z-]+)(?:\/([^/]+))?\/(?:v1|v1beta))(\/.*)$/
 
 /** Finds the wire of a path; undefined for every other path. */
 export function findExternalPlace(path: string): ExternalPlace | undefined {

@@ -65,8 +65,17 @@ function readNumber(name: string, text: string, max: number): number {
 
 /** Prints the emulator's URLs on stdout and sends them over the IPC channel, when the process has one. */
 function announce(emulator: Emulator): void {
-  const { baseUrl, authUrl, controlUrl, chatBaseUrl, anthropicBaseUrl, googleBaseUrl } = emulator
-  const message = { event: 'listening', baseUrl, authUrl, controlUrl, chatBaseUrl, anthropicBaseUrl, googleBaseUrl }
+  const { baseUrl, authUrl, controlUrl, chatBaseUrl, anthropicBaseUrl, googleBaseUrl, responsesBaseUrl } = emulator
+  const message = {
+    event: 'listening',
+    baseUrl,
+    authUrl,
+    controlUrl,
+    chatBaseUrl,
+    anthropicBaseUrl,
+    googleBaseUrl,
+    responsesBaseUrl
+  }
   process.stdout.write(`${JSON.stringify(message)}\n`)
   process.send?.(message)
 }

@@ -134,7 +134,7 @@ function exampleArguments(parameters: JsonValue): { [key: string]: JsonValue } {
 function planRuns({ request, conversation, prompt, step }: PlanInput, hasCalls: boolean): BuiltinRun[] {
   // The runs of a wire without built-in tools of its own are those of directives.
   if (request.dialect === 'messages') return step.builtins.map(tool => runBuiltin(tool, prompt))
-  if (request.dialect !== 'v2') return []
+  if (request.dialect !== 'v2' && request.dialect !== 'responses') return []
   const { choice, builtins, functions } = request
   const named = (name: string): DirectiveBuiltin => ({ name, status: 'success', isCensored: false })
   let tools = step.builtins

@@ -20,6 +20,7 @@ export const OPENAI_PATH = '/openai/v1'
 /** Without the version, as the SDK takes it, like the path of the Google wire. */
 export const ANTHROPIC_PATH = '/anthropic'
 export const GOOGLE_PATH = '/google'
+export const RESPONSES_PATH = '/responses-provider/v1'
 
 export interface RouteDeps {
   state: EmulatorState

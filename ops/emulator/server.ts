@@ -10,6 +10,7 @@ import { createFaults, readFailRule, readScriptedResponse } from './faults.ts'
 import { createFileStore } from './files.ts'
 import { createModelInventory } from './models.ts'
 import { createRecorder, type EmulatorStats, type RecordedRequest } from './recorder.ts'
+import { createResponseStore } from './responses-store.ts'
 import {
   ANTHROPIC_PATH,
   API_PATH,
@@ -17,6 +18,7 @@ import {
   GOOGLE_PATH,
   OAUTH_PATH,
   OPENAI_PATH,
+  RESPONSES_PATH,
   type RouteDeps,
   route
 } from './routes.ts'
@@ -69,6 +71,8 @@ export interface Emulator {
   readonly anthropicBaseUrl: string
   /** Base URL of the Google GenAI wire without its version, as the SDK takes it. */
   readonly googleBaseUrl: string
+  /** Base URL of the Responses wire, with its version, as the SDK takes it. */
+  readonly responsesBaseUrl: string
   readonly port: number
   /** Recorded requests, oldest first, at most 2000; control calls are not recorded. */
   readonly requests: readonly RecordedRequest[]
@@ -133,6 +137,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     chatBaseUrl: `${origin}${OPENAI_PATH}`,
     anthropicBaseUrl: `${origin}${ANTHROPIC_PATH}`,
     googleBaseUrl: `${origin}${GOOGLE_PATH}`,
+    responsesBaseUrl: `${origin}${RESPONSES_PATH}`,
     port,
     get requests() {
       return recorder.requests
@@ -178,6 +183,7 @@ function createState(options: EmulatorOptions): EmulatorState {
     files: createFileStore(now),
     threads: createThreadStore(),
     stateIds: createStateIds(now),
+    responses: createResponseStore(),
     faults: createFaults(),
     recorder: createRecorder()
   }

@@ -4,6 +4,7 @@ import type { Faults } from './faults.ts'
 import type { FileStore } from './files.ts'
 import type { ModelInventory } from './models.ts'
 import type { Recorder } from './recorder.ts'
+import type { ResponseStore } from './responses-store.ts'
 import type { EmulatorSettings } from './settings.ts'
 import type { StateIds, ThreadStore } from './threads.ts'
 
@@ -17,6 +18,7 @@ export interface EmulatorState {
   files: FileStore
   threads: ThreadStore
   stateIds: StateIds
+  responses: ResponseStore
   faults: Faults
   recorder: Recorder
 }

@@ -47,7 +47,7 @@ export function planStream(
     // Behind the first text, or else behind the first frame.
     const first = Math.max(
       0,
-      kept.findIndex(frame => /"content":"[^"]|"text_delta","text":"[^"]/.test(frame.data))
+      kept.findIndex(frame => /"content":"[^"]|"text_delta","text":"[^"]|output_text\.delta"/.test(frame.data))
     )
     const event = kept[first]?.event ?? null
     blocks.splice(first + 1, 0, encode({ event, data: '{"choices":[{"delta":{"content":"cut of', kind: 'done' }))
