@@ -220,7 +220,7 @@ check('responses', [
   [{ tools: [{ type: 'custom', name: 'c' }, tool], tool_choice: { type: 'custom', name: 'c' } }, 'ok'],
   [{ tools: [{ type: 'custom' }] }, 'tools[0].name'],
   [{ input: [user, customCall, { type: 'custom_tool_call_output', call_id: 'c', output: 'x' }] }, 'ok'],
-  [{ input: [user, { ...customCall, extra: 1 }] }, 'input[1].extra'],
+  [{ input: [user, { ...customCall, extra: 1 }] }, 'history:input[1].extra'],
   [{ parallel_tool_calls: null }, 'ok', 'text'],
   [{ parallel_tool_calls: true }, 'ok'],
   [{ parallel_tool_calls: false }, 'parallel_tool_calls', 'no-parallel_tool_calls'],
