@@ -79,12 +79,12 @@ function describe(response: Response, text: string): HttpResponse {
 export function readFrames(text: string): any[] {
   return (
     text
-      .split('\n\n')
+      .split(/(?:\r?\n){2}/)
       // A comment keeps the connection open while nothing is sent.
       .filter(frame => frame !== '' && !/^(:[^\n]*\n?)+$/.test(frame))
       .map(frame => {
         const data = frame
-          .split('\n')
+          .split(/\r?\n/)
           .filter(line => line.startsWith('data:'))
           .map(line => line.slice(5).trim())
           .join('\n')

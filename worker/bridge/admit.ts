@@ -37,12 +37,13 @@ export function admitRoute(
 /**
  * Admits a request to an alias of an external provider: every semantic that it uses must be kept by the cell, and every feature declared by
  * the alias (7.4); its output limit must be within the declared one (7.5). Raises `unsupported_semantic` with the client's field.
+ * @param route.isSameWire the provider speaks the client's protocol, so that its wire has all that the client can ask for.
  * @returns the evidence for logs and records.
  */
 export function admitToAlias(
   request: NormalizedRequest,
   capabilities: DeclaredCapabilities,
-  { cell }: { cell: SupportCell | undefined }
+  { cell, isSameWire = false }: { cell: SupportCell | undefined; isSameWire?: boolean }
 ): AdmissionEvidence | undefined {
   const content = scanContent(request)
   const verdicts = findVerdicts(capabilities, cell)
@@ -52,13 +53,13 @@ export function admitToAlias(
     const path = requirement.find(request, content)
     if (path === undefined) continue
     const { lost, missing, predicates: asked } = verdicts[index] as Verdict
-    if (lost !== undefined) throw unsupportedSemantic(path, lost)
+    if (lost !== undefined && !isSameWire) throw unsupportedSemantic(path, lost)
     if (missing !== undefined) undeclared ??= { path, feature: missing }
     for (const predicate of asked) if (!predicates.includes(predicate)) predicates.push(predicate)
   }
   if (undeclared !== undefined) throw unsupportedSemantic(undeclared.path, `feature_not_declared:${undeclared.feature}`)
   const { maxOutputTokens } = request.sampling
-  if (maxOutputTokens !== undefined && maxOutputTokens > capabilities.outputTokensMax) {
+  if (maxOutputTokens !== undefined && maxOutputTokens > capabilities.outputTokensMax && !isSameWire) {
     throw unsupportedSemantic(request.fieldPaths.maxOutputTokens, 'output_limit_exceeded')
   }
   if (cell === undefined) return undefined

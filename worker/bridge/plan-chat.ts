@@ -4,6 +4,7 @@
 import { GatewayError, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
 import type { ApiMode, ChatClientFace, ProviderFace, WrittenChat } from '../protocols/face.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
+import type { JsonEdits } from '../protocols/shared/edits.ts'
 import { admitRequest, admitRoute, admitToAlias } from './admit.ts'
 import { LeftOut } from './left-out.ts'
 import { nameModel } from './name-model.ts'
@@ -37,8 +38,8 @@ export interface PlannedChat {
   plan: ExecutionPlan
   face: ProviderFace
   written: WrittenChat<unknown>
-  /** The written body is the client's own, passed on by the codec of the face. */
-  isPassed: boolean
+  /** The written body is the client's own: what changes in its bytes (`SameWireCodec`). */
+  edits?: JsonEdits
   /** The client's fields that the route leaves out, each once, in code-point order (decisions.md 70). */
   leftOut: readonly string[]
 }
@@ -47,7 +48,7 @@ export interface PlannedChat {
  * Resolves the route of a request, admits it and writes it on the provider's wire. Gives `request.conversation` the meaning that it has
  * there. Raises `GatewayError` with the path of the client's own field.
  *
- * A body whose provider speaks the client's protocol is passed on in place of a written one. The provider decides about the members of its
+ * A body whose provider speaks the client's protocol is sent in place of a written one. The provider decides about the members of its
  * wire then; only what the alias declares is still compared with what the request uses.
  */
 export function planChat(
@@ -74,17 +75,17 @@ function writeChat(
   const leftOut = new LeftOut(refusesUnsupported === true || plan.capabilities?.refusesUnsupported === true)
   const cell = admitRoute(plan, protocol)
   const face = findProviderFace(faces, plan)
-  const passing = body === undefined || face.passing?.protocol !== protocol ? undefined : face.passing
-  const isPassed = passing !== undefined
-  if (!isPassed && request.refusal !== undefined) throw request.refusal
+  const sameWire = body === undefined || face.sameWire?.protocol !== protocol ? undefined : face.sameWire
+  const isSameWire = sameWire !== undefined
+  if (!isSameWire && request.refusal !== undefined) throw request.refusal
   settleConversation(request, face.accepts)
-  if (!isPassed && face.accepts.unexpressed === 'refused' && body !== undefined)
+  if (!isSameWire && face.accepts.unexpressed === 'refused' && body !== undefined)
     client.assertExpressed(body, request, face.accepts)
   // A history never fails a request, unless client or alias want exactness (decisions.md 71 and 75).
-  if (!isPassed && leftOut.isRefused && body !== undefined) client.assertHistoryExpressed(body, request)
+  if (!isSameWire && leftOut.isRefused && body !== undefined) client.assertHistoryExpressed(body, request)
   try {
-    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell })
-    if (!isPassed) admitRequest(request, face.accepts, leftOut)
+    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell, isSameWire })
+    if (!isSameWire) admitRequest(request, face.accepts, leftOut)
   } catch (thrown) {
     throw body === undefined ? thrown : spellParam(thrown, client, body)
   }
@@ -92,12 +93,14 @@ function writeChat(
   const options = providerOptions[plan.profileId]
   const { outputTokensMax, features, outputLimitField } = plan.capabilities ?? {}
   const target = { upstreamModel, outputTokensMax, features, outputLimitField }
-  const written =
-    passing === undefined || body === undefined
-      ? face.writeChat(request, target, options)
-      : passing.writeChat(body, { ...target, isStream: request.isStream, wireHeaders }, options)
+  const edited =
+    sameWire === undefined || body === undefined
+      ? undefined
+      : sameWire.writeChat(body, { ...target, isStream: request.isStream, wireHeaders }, options)
+  const written = edited ?? face.writeChat(request, target, options)
   for (const path of written.leftOut ?? NOTHING) leftOut.add(path, 'not_on_this_wire')
-  return { plan, face, written, isPassed, leftOut: leftOut.list() }
+  const planned = { plan, face, written, leftOut: leftOut.list() }
+  return edited === undefined ? planned : { ...planned, edits: edited.edits }
 }
 
 const NOTHING: readonly string[] = []

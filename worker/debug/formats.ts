@@ -1,5 +1,8 @@
 // The formats of translations, and how a client's format is read and written.
 
+import type { ChatConfiguration } from '../bridge/plan-chat.ts'
+import { resolveRoute } from '../bridge/resolve-route.ts'
+import { standInFor } from '../bridge/stand-in.ts'
 import {
   assertBounded,
   type ClientProtocol,
@@ -11,8 +14,9 @@ import { writeCompletionsRequest } from '../protocols/completions/client/write-r
 import { writeContentRequest } from '../protocols/content/client/write-request.ts'
 import type { ReadContext } from '../protocols/face.ts'
 import { writeMessagesRequest } from '../protocols/messages/client/write-request.ts'
-import { clientFaces } from '../protocols/registry.ts'
+import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
 import { writeResponsesRequest } from '../protocols/responses/client/write-request.ts'
+import { readModelAlone } from '../protocols/shared/model.ts'
 import { invalidDebugRequest } from './errors.ts'
 import type { DebugContext } from './job.ts'
 
@@ -63,6 +67,29 @@ export function readClientRequest(
   outside: OutsideBody = {}
 ): NormalizedRequest {
   const request = clientFaces[protocolsByFormat[format]].readRequest(body, createReadContext(format, context, outside))
+  return completeRequest(request, outside)
+}
+
+/** Like `readClientRequest`, for a body that goes to its route: a wrong shape may be the provider's to refuse there. */
+export function readRoutedRequest(
+  format: ClientFormat,
+  body: JsonObject,
+  context: DebugContext,
+  outside: OutsideBody,
+  { settings, faces }: { settings: ChatConfiguration; faces: ProviderFaces }
+): NormalizedRequest {
+  const protocol = protocolsByFormat[format]
+  const readContext = createReadContext(format, context, outside)
+  const findPlan = () =>
+    resolveRoute(readModelAlone(body, readContext), context.apiMode, { routes: settings.routes, faces })
+  try {
+    return readClientRequest(format, body, context, outside)
+  } catch (thrown) {
+    return completeRequest(standInFor(thrown, { protocol, body, context: readContext, findPlan }, faces), outside)
+  }
+}
+
+function completeRequest(request: NormalizedRequest, outside: OutsideBody): NormalizedRequest {
   if (request.model === undefined && outside.model !== undefined) request.model = outside.model
   assertBounded(request)
   return request

@@ -145,7 +145,7 @@ function translateRequest(
   return {
     payload: showUpstreamBody(planned),
     intermediate: { normalized, openai },
-    loss: planned.isPassed ? [] : [...ignored, ...listUnsent(request, selection, environment)]
+    loss: planned.edits !== undefined ? [] : [...ignored, ...listUnsent(request, selection, environment)]
   }
 }
 

@@ -19,7 +19,7 @@ export async function countTokens(
   context: RequestContext,
   { protocol, counted }: { protocol: TokenCountProtocol; counted: TranslatedTokenCount }
 ): Promise<WrittenResponse> {
-  const { plan, call, count, estimate, extraHeaders, requestedModel, isPassed } = counted
+  const { plan, call, count, estimate, extraHeaders, requestedModel, isSameWire } = counted
   if (call === undefined) {
     notePlan(runtime, { context, plan }, { requestedModel, isTokenEstimate: estimate !== undefined })
     return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
@@ -31,7 +31,7 @@ export async function countTokens(
     (executor, callContext) =>
       makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
         runtime.translator.translateTokenCountResponse(
-          { protocol, plan, bytes, head, count, ...(isPassed && { isPassed }) },
+          { protocol, plan, bytes, head, count, ...(isSameWire && { isSameWire }) },
           context.signal
         )
       )

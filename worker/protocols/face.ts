@@ -15,6 +15,7 @@ import type {
   NormalizedResponse,
   ProviderAcceptance
 } from '../normalized/index.ts'
+import type { JsonEdits } from './shared/edits.ts'
 
 // The client side.
 
@@ -33,7 +34,7 @@ export interface ReadContext {
   refusesUnsupported?: true
   /**
    * Headers of the request that belong to the protocol's wire, names and values in turn. They go to a provider only with a body that is
-   * passed on (`PassingCodec`).
+   * the client's own (`SameWireCodec`).
    */
   wireHeaders?: readonly string[]
 }
@@ -112,8 +113,6 @@ export interface ChatClientFace {
   readonly traits: ProtocolTraits
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
-  /** Absent in a protocol that is no provider's wire. But for the request's id, what `readRequest` makes of an outline depends on its text alone. */
-  readonly outline?: OutlineReader
   /**
    * Raises `unsupported_semantic` for a member of the body that asks for something that the normalized form does not carry, and
    * `invalid_request` for what the protocol forbids and `readRequest` accepts all the same (bridge.md 7.6). Called only for providers
@@ -259,65 +258,71 @@ export interface ResponseReader {
   push(bytes: Uint8Array): NormalizedEvent[]
   /** Ends the stream: returns the terminal event, unless `push` has returned it already. */
   end(): NormalizedEvent[]
-  /**
-   * Like `readBody`, for a call whose client takes the response as the provider writes it. Present in readers of a wire that is also a
-   * client protocol.
-   */
-  relayBody?(bytes: Uint8Array, options: RelayBodyOptions): RelayedBody
 }
 
-export interface RelayBodyOptions {
-  publicModel: string
-  /** All events of the response are wanted, and not its usage alone. */
-  wantsEvents: boolean
-}
-
-export interface RelayedBody {
-  /** All events where they are wanted or the response is not passed on; else the usage. */
-  events: NormalizedEvent[]
-  /** The response's own bytes with the model renamed; undefined when something else has to change too. */
-  bytes?: Uint8Array | undefined
-}
-
-/** How bodies are passed on as bytes between a provider and a client protocol that is the same wire. */
-export interface RelayCodec<Reading> {
-  readonly protocol: ClientProtocol
-  /** The client's bytes with the model renamed, where they say the same as the written body; undefined otherwise. */
-  reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined
-  /** Whether the response to this request may be passed on as it comes, if it has the form that the gateway would write. */
-  acceptsResponse(request: NormalizedRequest, reading: Reading): boolean
-}
-
-/** What a passed call needs besides the client's body. */
-export interface PassingTarget extends ChatTarget {
+/** What a call on the client's own wire needs besides the client's body. */
+export interface SameWireTarget extends ChatTarget {
   isStream: boolean
   /** `ReadContext.wireHeaders`. */
   wireHeaders?: readonly string[] | undefined
 }
 
+/** What of a body must be known without reading it, where its wrong shape is the provider's to refuse. */
+export interface SameWireFacts {
+  isStream: boolean
+  wantsStreamUsage: boolean
+  hasTools: boolean
+}
+
+/** A call with the client's own body. `body` has the changes as well, for observers and for bytes that have to be written anew. */
+export interface EditedPost extends WrittenPost {
+  /** What changes in the client's bytes. */
+  edits: JsonEdits
+}
+
+/** A chat with the client's own body. */
+export type EditedChat<Reading> = WrittenChat<Reading> & EditedPost
+
 /**
- * How the requests of a client go on to a provider that speaks the client's own protocol: as the client wrote them, with the model renamed,
- * and so do the responses. Nothing is lost that the normalized form has no place for. Requests and responses are read all the same, for
- * admission and for observers.
+ * How the requests of a client go on to a provider that speaks the client's own protocol, and its responses back: as they are, with the model
+ * renamed and the changes that decisions.md 72 names. Nothing is lost that the normalized form has no place for. Requests and responses are
+ * read all the same, for admission and for observers.
  */
-export interface PassingCodec<Options, Reading> {
+export interface SameWireCodec<Options, Reading> {
   readonly protocol: ClientProtocol
+  /** Bodies of this kind need not be parsed. Absent where every body is. */
+  readonly outline?: OutlineReader
+  readFacts(body: JsonObject): SameWireFacts
   /**
-   * The call for a client's body: its body is the client's, without members that belong to the gateway and without state that the gateway
-   * issued for another provider. Raises `unsupported_semantic` for a member of the gateway that asks for something.
+   * The call for a client's body: without members for SDKs and for the gateway, without state that the gateway issued for another provider,
+   * within the limits of the alias. Raises `GatewayError` for a member that cannot be sent on.
    */
-  writeChat(body: JsonObject, target: PassingTarget, options: Options): WrittenChat<Reading>
-  writeTokenCount(body: JsonObject, target: PassingTarget, options: Options): WrittenPost
-  /** Reads the number of a token count. Raises `provider_protocol_error` for any other body. */
-  readTokenCount(body: unknown): number
-  /** The client's bytes with the model renamed, where they say the same as the written body; undefined otherwise. */
-  reuseBody(bytes: Uint8Array, received: JsonObject, written: JsonObject): Uint8Array | undefined
-  /** A whole response, which was read without an error, with the model renamed to the public one. */
-  renameResponse(bytes: Uint8Array, publicModel: string): Uint8Array
-  /** The same for one whole frame of a stream. */
-  renameFrame(frame: Uint8Array, publicModel: string): Uint8Array
-  /** The frame that ends every stream of the wire: it is added where a provider leaves it out. Absent on a wire without one. */
-  readonly endFrame?: Uint8Array
+  writeChat(body: JsonObject, target: SameWireTarget, options: Options): EditedChat<Reading>
+  /** Absent on a wire without token counts. */
+  readonly tokenCount?: {
+    write(body: JsonObject, target: SameWireTarget, options: Options): EditedPost
+    /** Reads the number. Raises `provider_protocol_error` for any other body. */
+    read(body: unknown): number
+  }
+  /** Creates the editor of one response. */
+  createEditor(options: ResponseEditorOptions<Reading>): ResponseEditor
+}
+
+export interface ResponseEditorOptions<Reading> {
+  publicModel: string
+  reading: Reading
+  /** `ReaderDependencies.createNonce`. */
+  createNonce: () => string
+}
+
+/** Makes in one response of a provider the changes that its client needs. */
+export interface ResponseEditor {
+  /** A whole response, which was read without an error. */
+  editBody(bytes: Uint8Array): Uint8Array
+  /** One whole frame of a stream, which was read without an error. It may become several, or none. */
+  editFrame(frame: Uint8Array): Uint8Array
+  /** What follows the last frame of a stream that ended well. */
+  end?(): Uint8Array
 }
 
 /** The members of a request that determine its model. */
@@ -342,10 +347,8 @@ export interface ProviderFace<Options = unknown, Reading = unknown> {
   findError(body: JsonObject): GatewayError | undefined
   /** Names the assistant or the stored conversation that determines the model, as a key for the concurrency limit. */
   findImpliedModel?(request: ModelRequest): string | undefined
-  /** Absent on a wire whose bytes never reach a client. */
-  readonly relay?: RelayCodec<Reading>
-  /** Requests of this codec's protocol pass; absent on a wire that is no client protocol, and on one that translates every request. */
-  readonly passing?: PassingCodec<Options, Reading>
+  /** Requests of this codec's protocol go on as they are; absent on a wire that is no client protocol. */
+  readonly sameWire?: SameWireCodec<Options, Reading>
   readonly embeddings?: EmbeddingsCodec<Options>
   readonly countTokens?: TokenCountCodec<Options>
   readonly models?: ModelListCodec<Options>

@@ -81,10 +81,8 @@ export interface ChatCall {
   attachments: PendingAttachment[]
   /** For the reader of the response. */
   reading: unknown
-  /** The client takes the response as the provider writes it, with the model renamed. */
-  acceptsProviderBytes?: true
-  /** The body is the client's own, and the response goes to the client as the provider writes it (`PassingCodec`). */
-  isPassed?: true
+  /** The body is the client's own, and the response goes to the client as the provider writes it (`SameWireCodec`). */
+  isSameWire?: true
 }
 
 /** A call other than a chat, written on its provider's wire. */

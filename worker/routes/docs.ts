@@ -100,7 +100,8 @@ export function describeGateway({
     isKeyNeeded: isAuthRequired(settings),
     exampleModels: alias === undefined ? EXAMPLE_MODELS : { chat: alias, embeddings: alias },
     hasRelay: profiles.profiles.some(
-      ({ providerKind, wire }) => lookUpProviderFace(faces, { providerKind, apiMode: 'v1', wire })?.relay !== undefined
+      ({ providerKind, wire }) =>
+        lookUpProviderFace(faces, { providerKind, apiMode: 'v1', wire })?.sameWire?.protocol === 'completions'
     )
   }
 }

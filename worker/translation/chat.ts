@@ -4,10 +4,12 @@
 import { nameModel } from '../bridge/name-model.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import { readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
+import { standInFor } from '../bridge/stand-in.ts'
 import { assertBounded, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
 import type { ReadContext } from '../protocols/face.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
+import { editBody } from '../protocols/shared/spans.ts'
 import type { ChatCall } from '../providers/types.ts'
 import type { DescriptionOptions } from './call-description.ts'
 import { readBodyWithTexts } from './json-body.ts'
@@ -26,16 +28,15 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const request = readChat(job, body, { settings, faces }, { ...job.context, bytes: job.bytes })
   const { wireHeaders, refusesUnsupported } = job.context
   const read = { protocol, apiMode, request, body, wireHeaders, refusesUnsupported }
-  const { plan, face, written, isPassed, leftOut } = planChat(read, settings, faces)
+  const { plan, written, edits, leftOut } = planChat(read, settings, faces)
   const { attachments, headers, path, reading } = written
-  const relay = face.relay?.protocol === protocol ? face.relay : undefined
-  const codec = isPassed ? face.passing : relay
-  const bytes = written.bytes ?? codec?.reuseBody(job.bytes, body, written.body) ?? writeBody(written.body, texts)
-  const facts = describeDelivery(request, isPassed)
+  const edited = edits === undefined ? written.bytes : editBody(job.bytes, body, edits)
+  const bytes = edited ?? writeBody(written.body, texts)
+  const isSameWire = edits !== undefined
+  const facts = describeDelivery(request, isSameWire)
   const call: TranslatedChat = { request, ...facts, plan, path, headers, body: bytes, attachments, reading }
   if (leftOut.length > 0) call.leftOut = leftOut
-  if (isPassed) call.isPassed = true
-  else if (relay?.acceptsResponse(request, reading) === true) call.acceptsProviderBytes = true
+  if (isSameWire) call.isSameWire = true
   return call
 }
 
@@ -45,26 +46,36 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
  */
 export function describeDelivery(
   { isStream, sampling, parallelToolCalls }: NormalizedRequest,
-  isPassed: boolean
+  isSameWire: boolean
 ): Pick<ChatCall, 'isStream' | 'stops' | 'keepsFirstCallOnly'> {
-  if (isPassed) return { isStream, stops: NO_STOPS }
+  if (isSameWire) return { isStream, stops: NO_STOPS }
   const stops = sampling.stop?.filter(stop => stop !== '') ?? NO_STOPS
   return parallelToolCalls === 'refused' ? { isStream, stops, keepsFirstCallOnly: true } : { isStream, stops }
 }
 
 const NO_STOPS: readonly string[] = []
 
-/** Reads a parsed body. Raises `GatewayError` with the path of the invalid field, and before that for a model that leads nowhere. */
+/**
+ * Reads a parsed body. Raises `GatewayError` with the path of the invalid field, and before that for a model that leads nowhere. A wrong
+ * shape on its way to a provider of the client's own wire is the provider's to refuse (decisions.md 72): then only what decides on admission
+ * is read.
+ */
 export function readChat(
   { protocol, apiMode, context: given }: Pick<ChatJob, 'protocol' | 'apiMode' | 'context'>,
   body: JsonObject,
   { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>,
   context: ReadContext = given
 ): NormalizedRequest {
-  const request = readForRoute(
-    () => readNamed(() => clientFaces[protocol].readRequest(body, context), body, context),
-    () => resolveRoute(readModelAlone(body, context), apiMode, { routes: settings.routes, faces })
-  )
+  const findPlan = () => resolveRoute(readModelAlone(body, context), apiMode, { routes: settings.routes, faces })
+  let request: NormalizedRequest
+  try {
+    request = readForRoute(
+      () => readNamed(() => clientFaces[protocol].readRequest(body, context), body, context),
+      findPlan
+    )
+  } catch (thrown) {
+    return standInFor(thrown, { protocol, body, context, findPlan }, faces)
+  }
   assertBounded(request)
   return request
 }

@@ -4,9 +4,10 @@
 import { admitRoute } from '../bridge/admit.ts'
 import { type ExecutionPlan, readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { unsupportedSemantic } from '../normalized/index.ts'
-import type { ModelRequest, PassingCodec, WrittenPost } from '../protocols/face.ts'
+import type { ModelRequest, SameWireCodec, WrittenPost } from '../protocols/face.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
+import { editBody } from '../protocols/shared/spans.ts'
 import type { ResourceCall } from '../providers/types.ts'
 import { type BodyWithTexts, readBodyWithTexts, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
@@ -44,11 +45,11 @@ export async function translateTokenCount(
   const count = texts.length
   const described = job.description && (await describe(request, job.protocol, texts))
   const common = { plan, count, extraHeaders, requestedModel: request.model, ...described }
-  const { countTokens, passing } = findProviderFace(faces, plan)
+  const { countTokens, sameWire } = findProviderFace(faces, plan)
   const options = settings.providerOptions[plan.profileId]
-  if (passing?.protocol === job.protocol && !isEmpty) {
-    return { ...common, call: passBody(job, { ...received, plan, passing, options }), isPassed: true }
-  }
+  const own = sameWire?.protocol === job.protocol && !isEmpty ? sameWire.tokenCount : undefined
+  if (own !== undefined)
+    return { ...common, call: editCount(job, own, { ...received, plan, options }), isSameWire: true }
   if (request.refusal !== undefined) throw request.refusal
   if (countTokens === undefined) {
     const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
@@ -59,20 +60,17 @@ export async function translateTokenCount(
   return { ...common, call: describeCall(plan, written, written.bytes ?? writeBody(written.body, received.texts)) }
 }
 
-interface PassedBody extends BodyWithTexts {
-  plan: ExecutionPlan
-  passing: PassingCodec<unknown, unknown>
-  options: unknown
-}
+type SameWireCount = NonNullable<SameWireCodec<unknown, unknown>['tokenCount']>
 
 /** The call with the client's own body: images, tools and members of the wire count too. */
-function passBody(
+function editCount(
   { bytes, context }: TokenCountJob,
-  { body, texts, plan, passing, options }: PassedBody
+  sameWire: SameWireCount,
+  { body, texts, plan, options }: BodyWithTexts & { plan: ExecutionPlan; options: unknown }
 ): ResourceCall {
   const target = { upstreamModel: plan.upstreamModel, isStream: false, wireHeaders: context.wireHeaders }
-  const written = passing.writeTokenCount(body, target, options)
-  return describeCall(plan, written, passing.reuseBody(bytes, body, written.body) ?? writeBody(written.body, texts))
+  const written = sameWire.write(body, target, options)
+  return describeCall(plan, written, editBody(bytes, body, written.edits) ?? writeBody(written.body, texts))
 }
 
 function describeCall(plan: ExecutionPlan, { method, path, headers }: WrittenPost, body: Uint8Array): ResourceCall {
@@ -88,11 +86,11 @@ async function describe(
   return { description: describeTokenCount(request, protocol, texts) }
 }
 
-/** Reads the provider's counts and writes their sum; the response of a passed call is the provider's own. Raises `provider_protocol_error` for a response that cannot be used. */
+/** Reads the provider's counts and writes their sum; the response to a client of its own wire is the provider's. Raises `provider_protocol_error` for a response that cannot be used. */
 export function translateTokenCountResponse(job: TokenCountResponseJob, { faces }: TaskEnvironment): WrittenResponse {
-  const { countTokens, passing } = findProviderFace(faces, job.plan)
-  if (job.isPassed === true && passing !== undefined) {
-    passing.readTokenCount(readResponseJson(job.bytes))
+  const { countTokens, sameWire } = findProviderFace(faces, job.plan)
+  if (job.isSameWire === true && sameWire?.tokenCount !== undefined) {
+    sameWire.tokenCount.read(readResponseJson(job.bytes))
     return { body: job.bytes }
   }
   if (countTokens === undefined) throw new Error('The provider of a token count has no codec for it.')

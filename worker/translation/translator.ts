@@ -7,7 +7,7 @@ import type { ProviderFaces } from '../protocols/registry.ts'
 import type { LargeResponses } from '../providers/http/large-responses.ts'
 import type { CapturedBody, WrittenBody } from './captured-body.ts'
 import type { DebugJob } from './debug.ts'
-import { createChatRelay } from './relayed-chat.ts'
+import { createPlainChats } from './plain-chats.ts'
 import { type Job, type Result, runTask, type TaskName } from './tasks.ts'
 import { createThreadPool, type Work } from './thread-pool.ts'
 import { decodeTokens } from './token-decoding.ts'
@@ -80,7 +80,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     estimateTokens: job =>
       pool === undefined ? estimateTokens(job) : pool.run('estimate-tokens', weighTexts(job), NEVER_CANCELLED)
   }
-  const relay = createChatRelay(environment)
+  const plainChats = createPlainChats(environment)
 
   function isLarge(characters: number): boolean {
     return pool !== undefined && characters >= thresholdBytes
@@ -96,9 +96,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return runTask(name, work.job, environment)
   }
 
-  async function relayOrTranslate(job: ChatJob, signal: AbortSignal): Promise<TranslatedChat> {
+  async function readPlainOrAll(job: ChatJob, signal: AbortSignal): Promise<TranslatedChat> {
     if (job.bytes.byteLength >= TURN_WEIGHT_MIN) await turns.wait()
-    return relay.translate(job) ?? (await run('translate-chat', weighRequest(job), signal))
+    return plainChats.translate(job) ?? (await run('translate-chat', weighRequest(job), signal))
   }
 
   return {
@@ -109,7 +109,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
     ownTurn: () => turns.wait(),
     translateChat: (job, signal) =>
-      relay.mayTranslate(job) ? relayOrTranslate(job, signal) : run('translate-chat', weighRequest(job), signal),
+      plainChats.mayTranslate(job) ? readPlainOrAll(job, signal) : run('translate-chat', weighRequest(job), signal),
     // Its weight is known already: `placeReading`.
     readChat: (response, signal) =>
       run('read-chat-response', { ...weighResponse(response), weight: thresholdBytes }, signal),

@@ -71,8 +71,8 @@ export interface TranslatedTokenCount extends TranslatedTexts, Pick<ResourceCall
   count: number
   /** The gateway's own count, for a provider that cannot count. */
   estimate?: number
-  /** The call has the client's own body, and the client gets the provider's own response (`PassingCodec`). */
-  isPassed?: true
+  /** The call has the client's own body, and the client gets the provider's own response (`SameWireCodec`). */
+  isSameWire?: true
 }
 
 export interface TranslatedEmbeddings extends TranslatedTexts, Pick<ResourceCall, 'plan'> {
@@ -90,7 +90,7 @@ interface ResponseJob extends Pick<ResourceCall, 'plan'> {
   head: ResponseHead
 }
 
-export interface TokenCountResponseJob extends ResponseJob, Pick<TranslatedTokenCount, 'count' | 'isPassed'> {
+export interface TokenCountResponseJob extends ResponseJob, Pick<TranslatedTokenCount, 'count' | 'isSameWire'> {
   protocol: TokenCountProtocol
 }
 

@@ -10,8 +10,10 @@ import { chatCompatibleFace } from '../../../worker/protocols/completions/provid
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { createContext, EDGE, environment } from './support.ts'
 
+/** A wire that no client speaks. */
+const { sameWire: _sameWire, ...translatedFace } = chatCompatibleFace
 const face: typeof chatCompatibleFace = {
-  ...chatCompatibleFace,
+  ...translatedFace,
   accepts: {
     ...chatCompatibleFace.accepts,
     features: { ...chatCompatibleFace.accepts.features, metadata: 'ignored', user: 'ignored' }

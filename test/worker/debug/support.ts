@@ -5,6 +5,7 @@ import type { RouteTable } from '../../../worker/bridge/resolve-route.ts'
 import type { ClientFormat } from '../../../worker/debug/formats.ts'
 import type { DebugContext, DebugTask } from '../../../worker/debug/job.ts'
 import type { DebugEnvironment } from '../../../worker/debug/selected-route.ts'
+import { chatCompatibleFace } from '../../../worker/protocols/completions/provider/face.ts'
 import type { ApiMode } from '../../../worker/protocols/face.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { requestId } from '../../support/codec.ts'
@@ -32,9 +33,12 @@ const routes: RouteTable = {
   dynamic: { profileId: 'main', providerKind: 'native', passModel: true, defaultEmbeddingsModel: 'Embeddings' }
 }
 
+/** The wire as one that no client speaks: these tests are about translations. What goes on as it came is in `same-wire.test.ts`. */
+const { sameWire: _sameWire, ...translatedFace } = chatCompatibleFace
+
 export const environment: DebugEnvironment = {
   settings: { routes, providerOptions: { main: plainOptions, 'edge-chat': chatOptions } },
-  faces: providerFaces
+  faces: { ...providerFaces, chat_compatible: translatedFace }
 }
 
 export function createContext(task: DebugTask, apiMode: ApiMode = 'v1'): DebugContext {

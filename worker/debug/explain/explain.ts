@@ -64,7 +64,7 @@ class Explainer {
   /** The refused fields, and every field without effect. */
   #ignored = new Edits()
   #isCut = false
-  #isPassed = false
+  #isSameWire = false
 
   constructor(body: JsonObject, { family, ...options }: ExplainOptions) {
     this.#body = body
@@ -77,7 +77,7 @@ class Explainer {
     const first = await this.#probe.look(new Edits())
     const base = first.isAccepted ? first : await this.#refusals.takeOut(first)
     const error = first.isAccepted ? {} : { error: first.error }
-    this.#isPassed = base?.isPassed === true
+    this.#isSameWire = base?.isSameWire === true
     const roots = listInner(this.#body).map(({ step, value }): Node => ({ place: [step], value, inner: [] }))
     if (base !== undefined) await this.#judgeAll(roots, base)
     else for (const node of roots) this.#markRefused(node)
@@ -319,7 +319,7 @@ class Explainer {
 
   #write({ place }: Node, verdict: Verdict, reason: string): ExplainedField {
     // The notes say how the gateway treats a member.
-    const note = this.#isPassed ? undefined : findParameter(this.#family, place)?.note
+    const note = this.#isSameWire ? undefined : findParameter(this.#family, place)?.note
     return { path: writePlace(place), verdict, reason: note === undefined ? reason : `${reason} ${note}` }
   }
 }

@@ -21,7 +21,7 @@ import {
 import type { ChatClientFace, ResponseContext } from '../../protocols/face.ts'
 import { clientFaces, embeddingsFaces, findProviderFace } from '../../protocols/registry.ts'
 import { joinFrames } from '../../protocols/shared/stream-frames.ts'
-import { type ClientFormat, type OutsideBody, protocolsByFormat, readClientRequest } from '../formats.ts'
+import { type ClientFormat, type OutsideBody, protocolsByFormat, readRoutedRequest } from '../formats.ts'
 import type { DebugContext } from '../job.ts'
 import { type DebugEnvironment, showUpstreamBody } from '../selected-route.ts'
 
@@ -34,7 +34,7 @@ export interface Accepted {
   /** What the gateway does itself, in any form that can be compared. */
   ownWork: unknown
   /** The client's own body is sent, and its own response comes back. */
-  isPassed?: true
+  isSameWire?: true
   /** Of a chat. */
   chat?: { request: NormalizedRequest; acceptance: ProviderAcceptance }
 }
@@ -68,12 +68,13 @@ export function createChatProbe(
 ): Probe {
   const protocol = protocolsByFormat[format]
   return probing(body => {
-    const request = readClientRequest(format, body, context, outside)
+    const request = readRoutedRequest(format, body, context, outside, { settings, faces })
     const planned = planChat({ protocol, apiMode: context.apiMode, request, body }, settings, faces)
-    const { plan, face, written, isPassed } = planned
+    const { plan, face, written, edits } = planned
+    const isSameWire = edits !== undefined
     return {
       isAccepted: true,
-      ...(isPassed && { isPassed }),
+      ...(isSameWire && { isSameWire }),
       plan,
       path: written.path,
       upstream: showUpstreamBody(planned),
@@ -82,7 +83,7 @@ export function createChatProbe(
         headers: written.headers,
         extraHeaders: request.extraHeaders,
         path: written.path,
-        ...(!isPassed && { response: writeSample(protocol, request, plan) })
+        ...(!isSameWire && { response: writeSample(protocol, request, plan) })
       },
       chat: { request, acceptance: face.accepts }
     }

@@ -1,108 +1,8 @@
-// Looks at JSON bytes without parsing them: the place of one member, so that its value can be replaced in place, and the number of all
-// members. The bytes are those of valid JSON; strings are passed with the native search, so that prose costs little.
+// Looks at JSON bytes without parsing them: the end of a string, the next quote, blanks; and counts the members of a parsed value. Strings are
+// passed with the native search, so that prose costs little.
 
-import type { JsonObject, JsonValue } from '../../normalized/index.ts'
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  CLOSING_BRACKET,
-  COLON,
-  OPENING_BRACE,
-  OPENING_BRACKET,
-  QUOTE,
-  SPACE
-} from './json-characters.ts'
-
-export interface ScannedJson {
-  /** How many members all objects have together; a repeated name counts each time. */
-  memberCount: number
-  /** Where the value of the top-level member begins, when the bytes have it exactly once and its value is a string. */
-  value: ValuePlace | undefined
-}
-
-/** @param bytes a JSON object in UTF-8. */
-export function scanJson(bytes: Buffer, member: string): ScannedJson {
-  const name = Buffer.from(member)
-  let memberCount = 0
-  let depth = 0
-  let found = 0
-  let value: ScannedJson['value']
-  for (let index = 0; index < bytes.length; index++) {
-    const code = bytes[index]
-    if (code === OPENING_BRACE || code === OPENING_BRACKET) depth++
-    else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) depth--
-    if (code !== QUOTE) continue
-    const end = findStringEnd(bytes, index + 1)
-    const after = skipBlanks(bytes, end + 1)
-    if (bytes[after] === COLON) {
-      memberCount++
-      if (depth === 1 && end - index - 1 === name.length && name.compare(bytes, index + 1, end) === 0) {
-        found++
-        const start = skipBlanks(bytes, after + 1)
-        value = bytes[start] === QUOTE ? { start, end: findStringEnd(bytes, start + 1) + 1 } : undefined
-      }
-    }
-    index = end
-  }
-  return { memberCount, value: found === 1 ? value : undefined }
-}
-
-/** What the bytes have at the end of a path of members. */
-export interface ScannedText {
-  /** How often the member occurs; more than once only where an object has a member twice. */
-  count: number
-  /** The text, its quotes included; undefined where the last occurrence is no text. */
-  place: ValuePlace | undefined
-  /** A name is written with an escape, so that it may be one of the path. */
-  hasEscapedName: boolean
-}
-
-/**
- * Looks for a text that is a member of an object in an object, and so on: `['message', 'model']`.
- * @param bytes a JSON object in UTF-8.
- */
-export function scanText(bytes: Buffer, path: readonly string[]): ScannedText {
-  const found: ScannedText = { count: 0, place: undefined, hasEscapedName: false }
-  let depth = 0
-  /** How many objects of the path are open. */
-  let matched = 0
-  for (let index = 0; index < bytes.length; index++) {
-    const code = bytes[index]
-    if (code === OPENING_BRACE || code === OPENING_BRACKET) depth++
-    else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
-      depth--
-      if (matched >= depth) matched = Math.max(0, depth - 1)
-    }
-    if (code !== QUOTE) continue
-    const end = findStringEnd(bytes, index + 1)
-    const after = skipBlanks(bytes, end + 1)
-    if (bytes[after] === COLON) {
-      if (depth === matched + 1 && isName(bytes, index + 1, end, path[matched] as string)) {
-        const start = skipBlanks(bytes, after + 1)
-        if (matched < path.length - 1) {
-          if (bytes[start] === OPENING_BRACE) matched++
-        } else {
-          found.count++
-          found.place = bytes[start] === QUOTE ? { start, end: findStringEnd(bytes, start + 1) + 1 } : undefined
-        }
-      } else if (hasEscape(bytes, index + 1, end)) found.hasEscapedName = true
-    }
-    index = end
-  }
-  return found
-}
-
-/** Whether these bytes are the name, which is ASCII. */
-function isName(bytes: Buffer, from: number, to: number, name: string): boolean {
-  if (to - from !== name.length) return false
-  for (let index = 0; index < name.length; index++) if (bytes[from + index] !== name.charCodeAt(index)) return false
-  return true
-}
-
-function hasEscape(bytes: Buffer, from: number, to: number): boolean {
-  for (let index = from; index < to; index++) if (bytes[index] === BACKSLASH) return true
-  return false
-}
+import type { JsonValue } from '../../normalized/index.ts'
+import { BACKSLASH, QUOTE, SPACE } from './json-characters.ts'
 
 /** Counts the members of all objects of a parsed value. */
 export function countMembers(value: JsonValue | undefined): number {
@@ -114,40 +14,6 @@ export function countMembers(value: JsonValue | undefined): number {
   }
   for (const name in value) count += 1 + countMembers(value[name])
   return count
-}
-
-/** The place of a value, its quotes included. */
-export interface ValuePlace {
-  start: number
-  end: number
-}
-
-/** The bytes with another text as the value at this place. */
-export function replaceValue(bytes: Buffer, { start, end }: ValuePlace, text: string): Buffer {
-  const value = JSON.stringify(text)
-  const valueBytes = Buffer.byteLength(value)
-  const replaced = Buffer.allocUnsafe(start + valueBytes + bytes.length - end)
-  bytes.copy(replaced, 0, 0, start)
-  replaced.write(value, start)
-  bytes.copy(replaced, start + valueBytes, end)
-  return replaced
-}
-
-/** True for values that are the same JSON; the order of members does not count. */
-export function isSameJson(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
-  if (left === right) return true
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
-  if (Array.isArray(left) || Array.isArray(right)) {
-    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false
-    return left.every((item, index) => isSameJson(item, right[index]))
-  }
-  return hasSameMembers(left, right)
-}
-
-function hasSameMembers(left: JsonObject, right: JsonObject): boolean {
-  const names = Object.keys(left)
-  if (names.length !== Object.keys(right).length) return false
-  return names.every(name => Object.hasOwn(right, name) && isSameJson(left[name], right[name]))
 }
 
 /** Names and short values end within so many bytes; the native search costs more than a look at each of them. */

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { type Bytes, joinBytes } from '../../../shared/bytes.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { createStopSequenceFilter, type StopSequenceFilter } from '../../normalized/index.ts'
-import type { ProviderFace, ResponseHead, ResponseReader } from '../../protocols/face.ts'
+import type { ProviderFace, ResponseEditor, ResponseHead, ResponseReader } from '../../protocols/face.ts'
 import { findProviderFace, type ProviderFaces } from '../../protocols/registry.ts'
 import type { CallContext, ChatCall } from '../types.ts'
 import type { ProviderCall, ProviderClient } from './client.ts'
@@ -89,16 +89,16 @@ export function openChatReader(
 }
 
 /**
- * Reports an anomaly in a usable response: to its request, and with one line in the log. What the reader of a passed response does not know
- * is none: the client gets it.
+ * Reports an anomaly in a usable response: to its request, and with one line in the log. What the reader of a response does not
+ * know is none for a client of the provider's own wire: it gets it.
  */
 export function reportAnomaly(
   { log }: ChatDependencies,
-  { isPassed }: ChatCall,
+  { isSameWire }: ChatCall,
   context: CallContext,
   { anomaly, details }: Anomaly
 ): void {
-  if (isPassed === true) return
+  if (isSameWire === true) return
   log.warn(
     { event: 'upstream_anomaly', ...logIds(context), anomaly, ...details },
     'A response of the upstream has an anomaly'
@@ -106,9 +106,12 @@ export function reportAnomaly(
   context.onAnomaly?.(anomaly, details)
 }
 
-/** The codec of a call that is passed on; undefined for any other call. */
-export function findPassing(dependencies: ChatDependencies, call: ChatCall): ProviderFace['passing'] {
-  return call.isPassed === true ? findChatFace(dependencies, call).passing : undefined
+/** The editor of the response to a client of the provider's own wire; undefined for any other response. */
+export function openEditor(dependencies: ChatDependencies, call: ChatCall): ResponseEditor | undefined {
+  if (call.isSameWire !== true) return undefined
+  const { plan, reading } = call
+  const options = { publicModel: plan.publicModel, reading, createNonce: randomUUID }
+  return findChatFace(dependencies, call).sameWire?.createEditor(options)
 }
 
 /** A filter for the stop strings; undefined when there are none. */

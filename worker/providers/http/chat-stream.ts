@@ -5,7 +5,7 @@ import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { readContentEncoding } from '../../../shared/content-encoding.ts'
 import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
-import { PassingReader } from '../../protocols/shared/passing-reader.ts'
+import { EditingReader } from '../../protocols/shared/editing-reader.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { CallFailure, contentFailure, protocolFailure } from './call-failure.ts'
@@ -14,8 +14,8 @@ import {
   defaultBounds,
   describeChatCall,
   findChatFace,
-  findPassing,
   openChatReader,
+  openEditor,
   openStopFilter,
   uploadAttachments
 } from './chat-call.ts'
@@ -77,7 +77,7 @@ const STREAM_HEADERS: readonly string[] = ['accept', 'text/event-stream', 'cache
 
 const EVENT_STREAM = /^text\/event-stream\s*(;|$)/i
 
-type StreamReader = ResponseReader | PassingReader
+type StreamReader = ResponseReader | EditingReader
 
 interface OpenStream {
   reader: StreamReader
@@ -87,7 +87,7 @@ interface OpenStream {
 /** What one read of a stream brought. */
 interface Read {
   events: readonly NormalizedEvent[]
-  /** Of a stream that is passed on. */
+  /** Of a stream for a client of the provider's own wire. */
   frames?: Uint8Array
 }
 
@@ -203,24 +203,19 @@ class StreamSession implements ExchangeReceiver {
   }
 
   #openStream(head: ResponseHead, control: ExchangeControl): OpenStream {
-    const { publicModel } = this.#call.plan
-    const passing = findPassing(this.#dependencies, this.#call)
+    const editor = openEditor(this.#dependencies, this.#call)
     const delivery = new EventDelivery({
       sink: this.#sink,
       context: this.#context,
       filter: openStopFilter(this.#call.stops),
       completer: this.#dependencies.hooks.eventCompleter,
-      isPassed: passing !== undefined,
-      isLong: () => passing === undefined && this.#receivedBytes >= LONG_STREAM_BYTES,
+      isSameWire: editor !== undefined,
+      isLong: () => editor === undefined && this.#receivedBytes >= LONG_STREAM_BYTES,
       control,
       done: this.#done
     })
     const reader = openChatReader(this.#dependencies, this.#call, this.#context, head)
-    if (passing === undefined) return { reader, delivery }
-    return {
-      reader: new PassingReader(reader, frame => passing.renameFrame(frame, publicModel), passing.endFrame),
-      delivery
-    }
+    return { reader: editor === undefined ? reader : new EditingReader(reader, editor), delivery }
   }
 
   async #onEnd(outcome: 'ended' | 'cancelled'): Promise<void> {
@@ -271,7 +266,7 @@ class StreamSession implements ExchangeReceiver {
 const NOTHING_READ: Read = { events: [] }
 
 function pushTo(reader: StreamReader, bytes: Buffer): Read {
-  return reader instanceof PassingReader ? reader.push(bytes) : { events: reader.push(bytes) }
+  return reader instanceof EditingReader ? reader.push(bytes) : { events: reader.push(bytes) }
 }
 
 function joinReads(first: Read, second: Read): Read {
@@ -281,7 +276,7 @@ function joinReads(first: Read, second: Read): Read {
 }
 
 function endReader(reader: StreamReader): Read {
-  return reader instanceof PassingReader ? reader.end() : { events: reader.end() }
+  return reader instanceof EditingReader ? reader.end() : { events: reader.end() }
 }
 
 function parseJson(bytes: Buffer): unknown {

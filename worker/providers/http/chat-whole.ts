@@ -2,15 +2,14 @@
 
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
-import type { RelayedBody } from '../../protocols/face.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
 import { contentFailure } from './call-failure.ts'
 import {
   type ChatDependencies,
   defaultBounds,
   describeChatCall,
-  findPassing,
   openChatReader,
+  openEditor,
   reportAnomaly,
   uploadAttachments
 } from './chat-call.ts'
@@ -35,12 +34,10 @@ export async function completeChat(
   const response = withoutByteOrderMark(fetched)
   const place = dependencies.largeResponses.placeReading(response.bytes)
   if (place === 'own-turn') await dependencies.largeResponses.ownTurn()
-  const read: RelayedBody =
+  const { events, bytes } =
     place === 'thread'
-      ? { events: await readInThread(dependencies, call, context, response) }
+      ? await readInThread(dependencies, call, context, response)
       : readHere(dependencies, call, context, response)
-  const { events } = read
-  const bytes = findPassing(dependencies, call)?.renameResponse(response.bytes, call.plan.publicModel) ?? read.bytes
   if (bytes !== undefined) {
     passOn(bytes, events, sink)
     return
@@ -61,20 +58,23 @@ function withoutByteOrderMark(response: BufferedResponse): BufferedResponse {
   return bytes === response.bytes ? response : { ...response, bytes }
 }
 
+interface ReadWhole {
+  events: NormalizedEvent[]
+  /** The provider's own response with the changes that its client needs, where the client speaks the provider's wire. */
+  bytes?: Uint8Array | undefined
+}
+
 function readHere(
   dependencies: ChatDependencies,
   call: ChatCall,
   context: CallContext,
   response: BufferedResponse
-): RelayedBody {
+): ReadWhole {
   const { bytes } = response
   try {
     const reader = openChatReader(dependencies, call, context, response)
-    if (call.acceptsProviderBytes === true && reader.relayBody !== undefined) {
-      const { wantsEvents = false } = context
-      return reader.relayBody(bytes, { publicModel: call.plan.publicModel, wantsEvents })
-    }
-    return { events: cutAtStop(reader.readBody(bytes), call.stops) }
+    const events = cutAtStop(reader.readBody(bytes), call.stops)
+    return { events, bytes: openEditor(dependencies, call)?.editBody(bytes) }
   } catch (thrown) {
     throw reportUnreadable(dependencies, context, thrown)
   }
@@ -92,13 +92,14 @@ async function readInThread(
   call: ChatCall,
   context: CallContext,
   { bytes, ...head }: BufferedResponse
-): Promise<NormalizedEvent[]> {
-  const { plan, reading } = call
-  const response = { plan, reading, head, bytes, stops: call.stops }
+): Promise<ReadWhole> {
+  const { plan, reading, stops, isSameWire } = call
+  const sameWire = isSameWire === true ? { publicModel: plan.publicModel } : undefined
+  const response = { plan, reading, head, bytes, stops, ...(sameWire && { sameWire }) }
   try {
-    const { events, anomalies } = await dependencies.largeResponses.readChat(response, context.signal)
+    const { events, anomalies, body } = await dependencies.largeResponses.readChat(response, context.signal)
     for (const anomaly of anomalies) reportAnomaly(dependencies, call, context, anomaly)
-    return events
+    return { events, bytes: body }
   } catch (thrown) {
     throw reportUnreadable(dependencies, context, thrown)
   }

@@ -24,7 +24,7 @@ export interface EventDeliveryOptions {
   filter: StopSequenceFilter | undefined
   completer: EventCompleter | undefined
   /** The provider's frames go to the client in place of the events. Such a stream has no filter and no completer. */
-  isPassed?: boolean
+  isSameWire?: boolean
   /** Whether so much was received that the last event, which may repeat all of it, needs a turn of the event loop of its own. */
   isLong?: (() => boolean) | undefined
   /** The exchange with the provider: it is paused while the client takes nothing, and cancelled when the rest is not needed. */
@@ -50,7 +50,7 @@ export class EventDelivery {
   readonly #queue: NormalizedEvent[] = []
   /** The queue has waited for its turn of the event loop. */
   #hasTurn = false
-  /** Frames of a passed stream that have not been sent, for the same reason, or because there was no event yet. */
+  /** Frames that have not been sent, for the same reason, or because there was no event yet. */
   #frames: Uint8Array[] = []
   #tailTimer: NodeJS.Timeout | undefined
 
@@ -68,7 +68,7 @@ export class EventDelivery {
     return this.#seen === 'end'
   }
 
-  /** Delivers the events of one read, and its frames where the stream is passed on. */
+  /** Delivers the events of one read, and its frames where the client speaks the provider's wire. */
   add(events: readonly NormalizedEvent[], frames?: Uint8Array): void {
     if (frames !== undefined && frames.length > 0) this.#frames.push(frames)
     if (this.#hold !== undefined) {
@@ -156,8 +156,8 @@ export class EventDelivery {
       return undefined
     }
     this.#seen = 'events'
-    const { sink, done, isPassed } = this.#options
-    const hasRoom = isPassed === true ? sink.push(events, this.#takeFrames()) : sink.push(events)
+    const { sink, done, isSameWire } = this.#options
+    const hasRoom = isSameWire === true ? sink.push(events, this.#takeFrames()) : sink.push(events)
     if (!endsResponse(events)) return hasRoom ? undefined : sink.whenDrained().then(() => [])
     this.#seen = 'end'
     done.resolve()

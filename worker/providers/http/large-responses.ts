@@ -15,6 +15,8 @@ export interface ChatResponse {
   bytes: Uint8Array
   /** Stop strings that the gateway applies itself. */
   stops: readonly string[]
+  /** Of a response to a client of the provider's own wire: it is edited as well. */
+  sameWire?: { publicModel: string }
 }
 
 export interface Anomaly {
@@ -25,6 +27,8 @@ export interface Anomaly {
 export interface ReadChatResponse {
   events: NormalizedEvent[]
   anomalies: Anomaly[]
+  /** The edited response. */
+  body?: Uint8Array | undefined
 }
 
 /** Where a body is read: at once, in a turn of the event loop of its own, or in a thread, because it would keep the loop busy for too long. */
@@ -39,13 +43,19 @@ export interface LargeResponses {
 }
 
 /** Reads a whole response as events, cut at a stop string. Raises the `GatewayError` of a response that is an error or cannot be used. */
-export function readChatResponse(face: ProviderFace, { reading, head, bytes, stops }: ChatResponse): ReadChatResponse {
+export function readChatResponse(
+  face: ProviderFace,
+  { reading, head, bytes, stops, sameWire }: ChatResponse
+): ReadChatResponse {
   const anomalies: Anomaly[] = []
   const reader = face.createReader(reading, head, {
     createNonce: randomUUID,
     onAnomaly: (anomaly, details) => anomalies.push({ anomaly, details })
   })
-  return { events: cutAtStop(reader.readBody(bytes), stops), anomalies }
+  const events = cutAtStop(reader.readBody(bytes), stops)
+  if (sameWire === undefined) return { events, anomalies }
+  const editor = face.sameWire?.createEditor({ ...sameWire, reading, createNonce: randomUUID })
+  return { events, anomalies, body: editor?.editBody(bytes) }
 }
 
 /** The events up to the first stop string. */

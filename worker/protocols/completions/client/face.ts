@@ -25,7 +25,6 @@ import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
 import { writeCompletionsError } from './errors.ts'
-import { completionsOutline } from './outline.ts'
 import { readMessages } from './read-messages.ts'
 import { type CompletionsRequest, chatParameters } from './schema.ts'
 import { createCompletionsStreamWriter } from './stream.ts'
@@ -58,7 +57,6 @@ const traits = { fieldPaths, carriesFileBytes: true }
 export const completionsFace: ChatClientFace = {
   traits,
   readRequest: readCompletionsRequest,
-  outline: completionsOutline,
   assertExpressed,
   assertHistoryExpressed,
   spellField,

@@ -2,12 +2,12 @@
 
 import type { ProviderFace } from '../../face.ts'
 import { findExternalError, readExternalError } from '../../shared/external-error.ts'
+import { completionsSameWire } from '../same-wire.ts'
 import { chatCompatibleAcceptance } from './acceptance.ts'
 import { chatCompatibleEmbeddings } from './embeddings.ts'
 import type { ChatCompatibleOptions } from './options.ts'
 import { createReader } from './reader.ts'
 import type { ChatCompatibleReading } from './reading.ts'
-import { chatCompatibleRelay } from './relay.ts'
 import { writeChat } from './request.ts'
 
 export const chatCompatibleFace: ProviderFace<ChatCompatibleOptions, ChatCompatibleReading> = {
@@ -16,6 +16,6 @@ export const chatCompatibleFace: ProviderFace<ChatCompatibleOptions, ChatCompati
   createReader,
   readError: readExternalError,
   findError: findExternalError,
-  relay: chatCompatibleRelay,
+  sameWire: completionsSameWire,
   embeddings: chatCompatibleEmbeddings
 }

@@ -2,16 +2,14 @@
 // detailed id for the log (bridge.md 8.7), and accepts the dialects of servers that mean the same.
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
-import type { ReaderDependencies, RelayBodyOptions, RelayedBody, ResponseHead, ResponseReader } from '../../face.ts'
+import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
 import { EventReader, EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import { mayCite } from './citations.ts'
 import { isCutAt } from './finish-words.ts'
-import { relayPlainResponse } from './plain-response.ts'
 import type { ChatCompatibleReading } from './reading.ts'
-import { relayResponse } from './relay.ts'
 import { ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
 
 const END_MARKER = '[DONE]'
@@ -41,13 +39,6 @@ class ChatReader extends EventReader implements ResponseReader {
 
   readBody(bytes: Uint8Array): NormalizedEvent[] {
     return this.#readPayload(parseWholeObject(bytes))
-  }
-
-  relayBody(bytes: Uint8Array, { publicModel, wantsEvents }: RelayBodyOptions): RelayedBody {
-    const plain = wantsEvents || this.#state.hasReports ? undefined : relayPlainResponse(bytes, publicModel)
-    if (plain !== undefined) return plain
-    const whole = parseWholeObject(bytes)
-    return { events: this.#readPayload(whole), bytes: relayResponse(bytes, whole.payload, publicModel) }
   }
 
   #readPayload({ payload, text }: { payload: JsonObject; text: string }): NormalizedEvent[] {

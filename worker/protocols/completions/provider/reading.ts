@@ -11,6 +11,10 @@ export interface ChatCompatibleReading {
   needsJsonArguments: boolean
   /** Calls of the history that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
+  /** Of a client on the same wire: it asked for the usage of a stream. */
+  showsUsage?: boolean
+  /** Of a client on the same wire: how many choices it asked for. */
+  choices?: number
 }
 
 /** Anomalies of a usable response, as fixed names that a metric can count. */

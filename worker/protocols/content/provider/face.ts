@@ -1,13 +1,13 @@
 // The provider face of the kind `content_compatible`, whose wire is that of the content protocol.
 
 import type { ProviderFace } from '../../face.ts'
+import { contentSameWire } from '../same-wire.ts'
 import { contentCompatibleAcceptance } from './acceptance.ts'
 import { contentCompatibleTokenCount } from './count-tokens.ts'
 import { contentCompatibleEmbeddings } from './embeddings.ts'
 import { findError, readError } from './errors.ts'
 import { contentCompatibleModelList } from './models.ts'
 import type { ContentCompatibleOptions } from './options.ts'
-import { contentCompatiblePassing } from './passing.ts'
 import { createReader } from './reader.ts'
 import type { ContentCompatibleReading } from './reading.ts'
 import { writeChat } from './request.ts'
@@ -18,7 +18,7 @@ export const contentCompatibleFace: ProviderFace<ContentCompatibleOptions, Conte
   createReader,
   readError,
   findError,
-  passing: contentCompatiblePassing,
+  sameWire: contentSameWire,
   embeddings: contentCompatibleEmbeddings,
   countTokens: contentCompatibleTokenCount,
   models: contentCompatibleModelList

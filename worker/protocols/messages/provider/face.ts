@@ -2,11 +2,11 @@
 
 import type { ProviderFace } from '../../face.ts'
 import { findExternalError, readExternalError } from '../../shared/external-error.ts'
+import { messagesSameWire } from '../same-wire.ts'
 import { messagesCompatibleAcceptance } from './acceptance.ts'
 import { messagesCompatibleTokenCount } from './count-tokens.ts'
 import { messagesCompatibleModels } from './models.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
-import { messagesCompatiblePassing } from './passing.ts'
 import { createReader } from './reader.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 import { writeChat } from './request.ts'
@@ -17,7 +17,7 @@ export const messagesCompatibleFace: ProviderFace<MessagesCompatibleOptions, Mes
   createReader,
   readError: readExternalError,
   findError: findExternalError,
-  passing: messagesCompatiblePassing,
+  sameWire: messagesSameWire,
   countTokens: messagesCompatibleTokenCount,
   models: messagesCompatibleModels
 }

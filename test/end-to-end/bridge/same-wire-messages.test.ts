@@ -6,7 +6,7 @@ import { FEATURE_NAMES } from '../../../shared/profile.ts'
 import { writeStateSignature } from '../../../worker/protocols/shared/state-signature.ts'
 import { post } from '../../support/client.ts'
 import { sendJson } from '../../worker/providers/support/stub-upstream.ts'
-import { ALIAS, CREDENTIAL, openStream, sendInPieces, startPassing, UPSTREAM_MODEL } from './passing-support.ts'
+import { ALIAS, CREDENTIAL, openStream, sendInPieces, startPassing, UPSTREAM_MODEL } from './same-wire-support.ts'
 
 const kind = 'messages_compatible' as const
 
@@ -336,11 +336,12 @@ t.test('the provider gets no member of the gateway, and no state of another prov
       { role: 'user', content: 'more' }
     ]
   })
-  for (const name of ['extra_body', 'extra_headers', 'api_key']) {
-    const response = await post(`${url}/v1/messages`, simple({ [name]: { authorization: 'x' } }))
-    t.match(response.json, { error: { code: 'unsupported_semantic', message: new RegExp(name) } })
-  }
-  t.equal(stub.requests.length, 1)
+  const own = { extra_body: { top_k: 5, model: 'x' }, extra_headers: { authorization: 'x' }, api_key: 'x' }
+  const response = await post(`${url}/v1/messages`, simple(own))
+  t.equal(response.headers.get('x-gateway-ignored'), 'extra_body.model')
+  t.strictSame(JSON.parse(sent()), { ...simple(), model: UPSTREAM_MODEL, top_k: 5 })
+  t.match((await post(`${url}/v1/messages`, simple({ extra_body: 'x' }))).json, { error: { message: /extra_body/ } })
+  t.equal(stub.requests.length, 2)
 })
 
 t.test('a body that parsers may read in two ways is written anew', async t => {
@@ -352,36 +353,34 @@ t.test('a body that parsers may read in two ways is written anew', async t => {
   t.equal(sent(), `{"model":"${UPSTREAM_MODEL}","max_tokens":8,"messages":[{"role":"user","content":"hi"}]}`)
 })
 
-t.test('shapes and the limits of the alias are still admitted, before any call', async t => {
-  const { url, stub } = await startPassing(t, { kind }, (_request, response) => sendWhole(response))
-  const refused: Array<[object, object]> = [
-    [
-      simple({ messages: [{ role: 'user', content: [{ type: 'text' }] }] }),
-      { message: /messages\.0\.content\.0\.text/ }
-    ],
-    [simple({ temperature: 'warm' }), { message: /temperature/ }],
-    [simple({ max_tokens: 100_000 }), { code: 'unsupported_semantic', message: /max_tokens/ }]
-  ]
-  for (const [body, error] of refused) {
-    const response = await post(`${url}/v1/messages`, body)
-    t.equal(response.status, 400)
-    t.match(response.json, { error })
-  }
-  t.equal(stub.requests.length, 0)
+t.test(
+  'what the alias declares is still admitted, before any call; a wrong shape is the provider’s to refuse',
+  async t => {
+    const { url, stub, sent } = await startPassing(t, { kind }, (_request, response) => sendWhole(response))
+    for (const members of [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, { temperature: 'warm' }]) {
+      const body = simple(members)
+      t.equal((await post(`${url}/v1/messages`, body)).status, 200)
+      t.strictSame(JSON.parse(sent()), { ...body, model: UPSTREAM_MODEL })
+    }
+    const bounded = await post(`${url}/v1/messages`, simple({ max_tokens: 100_000 }))
+    t.equal(bounded.headers.get('x-gateway-ignored'), 'max_tokens')
+    t.match(JSON.parse(sent()), { max_tokens: 4096 })
+    t.equal(stub.requests.length, 3)
 
-  const features = FEATURE_NAMES.filter(name => name !== 'image_references' && name !== 'function_tools')
-  const plain = await startPassing(t, { kind, features }, (_request, response) => sendWhole(response))
-  const image = { type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }
-  const undeclared: Array<[object, RegExp]> = [
-    [simple({ messages: [{ role: 'user', content: [image] }] }), /^messages\.0\.content\.0/],
-    [simple({ tools: [{ name: 'look', input_schema: { type: 'object' } }] }), /^tools/]
-  ]
-  for (const [body, message] of undeclared) {
-    const response = await post(`${plain.url}/v1/messages`, body)
-    t.match(response.json, { error: { code: 'unsupported_semantic', message } })
+    const features = FEATURE_NAMES.filter(name => name !== 'image_references' && name !== 'function_tools')
+    const plain = await startPassing(t, { kind, features }, (_request, response) => sendWhole(response))
+    const image = { type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }
+    const undeclared: Array<[object, RegExp]> = [
+      [simple({ messages: [{ role: 'user', content: [image] }] }), /^messages\.0\.content\.0/],
+      [simple({ tools: [{ name: 'look', input_schema: { type: 'object' } }] }), /^tools/]
+    ]
+    for (const [body, message] of undeclared) {
+      const response = await post(`${plain.url}/v1/messages`, body)
+      t.match(response.json, { error: { code: 'unsupported_semantic', message } })
+    }
+    t.equal(plain.stub.requests.length, 0)
   }
-  t.equal(plain.stub.requests.length, 0)
-})
+)
 
 t.test('a token count passes with all that the provider counts', async t => {
   const answer = '{ "input_tokens": 2095, "context_management": {"original_input_tokens": 3000} }'
@@ -453,6 +452,22 @@ t.test(
       const response = await post(`${gateway.url}/v1/messages`, body)
       t.equal(response.status, 200, response.text)
       t.equal(gateway.sent(), body.replace(ALIAS, UPSTREAM_MODEL))
+    }
+  }
+)
+
+t.test(
+  'messages-digits-emptytext, messages-digits-count: digits stay where something is taken out (decisions.md 72)',
+  async t => {
+    const { url, sent } = await startPassing(t, { kind }, (request, response) =>
+      sendWhole(response, request.url?.endsWith('count_tokens') === true ? '{"input_tokens":9}' : WHOLE)
+    )
+    const write = (model: string, empty: string) =>
+      `{"model":"${model}","messages":[{"role":"user","content":"q"},${empty}{"role":"user","content":"q2"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Read","input":{"id":1234567890123456789,"z":1.0,"e":1e5,"u":"\\u041f"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"r"}]}]}`
+    const empty = '{"role":"assistant","content":[{"type":"text","text":""}]},'
+    for (const path of ['messages', 'messages/count_tokens']) {
+      t.equal((await post(`${url}/v1/${path}`, write(ALIAS, empty))).status, 200)
+      t.equal(sent(), write(UPSTREAM_MODEL, ''))
     }
   }
 )

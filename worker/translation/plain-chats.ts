@@ -1,19 +1,20 @@
-// The short way of a chat whose client and provider speak the same protocol: the bytes of its messages are sent on as they are. What stands
-// around them is often the same in all requests of a client, so it is translated once and remembered. The result is that of the general
-// way, which every other chat takes.
+// The short way of a plain chat whose client and provider speak the same protocol: its messages are sent on without being parsed. What
+// stands around them is often the same in all requests of a client, so it is translated once and remembered. The result is that of the
+// general way, `chat.ts`, which every other chat takes.
 
 import { asBuffer, type Bytes, hasOwnMemory } from '../../shared/bytes.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
-import type { ClientProtocol, JsonObject } from '../normalized/index.ts'
+import type { ClientProtocol } from '../normalized/index.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'
 import type { ApiMode, OutlineReader } from '../protocols/face.ts'
-import { clientFaces, lookUpProviderFace, type ProviderFaces } from '../protocols/registry.ts'
+import { lookUpProviderFace, type ProviderFaces } from '../protocols/registry.ts'
+import { editBody } from '../protocols/shared/spans.ts'
 import { describeDelivery, readChat } from './chat.ts'
 import { readJsonObject } from './json-body.ts'
 import type { ChatJob, TaskEnvironment, TranslatedChat } from './types.ts'
 
-export interface ChatRelay {
+export interface PlainChats {
   /** Whether any chat of this kind can take the short way. */
   mayTranslate(job: ChatJob): boolean
   /**
@@ -23,7 +24,7 @@ export interface ChatRelay {
   translate(job: ChatJob): TranslatedChat | undefined
 }
 
-/** The translated outline of a body: the call without its messages, and the written bytes around them. */
+/** The translated outline of a body: the call without its messages, and the edited bytes around them. */
 interface Frame {
   call: Omit<TranslatedChat, 'body'>
   before: Buffer
@@ -33,36 +34,33 @@ interface Frame {
 /** null for an outline whose bodies take the general way. */
 type FindFrame = (text: string) => Frame | null
 
-interface RelayedProtocol {
+interface PlainProtocol {
   outline: OutlineReader
   findFrame: Readonly<Record<ApiMode, FindFrame>>
 }
 
 /** Creates the short way. It remembers outlines as long as it lives, for the routes of `environment`, which never change. */
-export function createChatRelay(environment: Pick<TaskEnvironment, 'settings' | 'faces'>): ChatRelay {
-  const models = listRelayedModels(environment.settings.routes, environment.faces)
-  const protocols = new Map<ClientProtocol, RelayedProtocol>()
-  for (const protocol of new Set(models.values())) {
-    const { outline } = clientFaces[protocol]
-    if (outline === undefined) continue
+export function createPlainChats(environment: Pick<TaskEnvironment, 'settings' | 'faces'>): PlainChats {
+  const models = listSameWireModels(environment.settings.routes, environment.faces)
+  const protocols = new Map<ClientProtocol, PlainProtocol>()
+  for (const { protocol, outline } of new Set(models.values())) {
     const remember = (apiMode: ApiMode): FindFrame =>
       rememberTexts(text => {
         const bytes = Buffer.from(text, 'latin1')
-        const body = readJsonObject(bytes)
-        if (models.get(body.model) !== protocol) return null
-        return translateOutline({ protocol, apiMode, bytes, body, context: { requestId: '' } }, outline, environment)
+        const job: ChatJob = { protocol, apiMode, bytes, context: { requestId: '' } }
+        return translateOutline(job, outline, models, environment)
       })
     protocols.set(protocol, { outline, findFrame: { v1: remember('v1'), v2: remember('v2') } })
   }
   return {
-    // A description is made of the whole request.
-    mayTranslate: ({ protocol, description, context }) =>
-      description === undefined && context.refusesUnsupported !== true && protocols.has(protocol),
+    // A description is made of the whole request, and headers of the wire are not in its outline.
+    mayTranslate: ({ protocol, description, context: { wireHeaders = [], refusesUnsupported } }) =>
+      description === undefined && refusesUnsupported !== true && wireHeaders.length === 0 && protocols.has(protocol),
     translate({ protocol, apiMode, bytes, context: { requestId } }) {
-      const relayed = protocols.get(protocol)
-      const read = relayed?.outline.read(bytes)
-      if (relayed === undefined || read === undefined) return undefined
-      const frame = relayed.findFrame[apiMode](read.text)
+      const plain = protocols.get(protocol)
+      const read = plain?.outline.read(bytes)
+      if (plain === undefined || read === undefined) return undefined
+      const frame = plain.findFrame[apiMode](read.text)
       if (frame === null) return undefined
       const body = join(frame, asBuffer(bytes).subarray(read.messages.start, read.messages.end))
       const call: TranslatedChat = { ...frame.call, request: { ...frame.call.request, requestId, messages: [] }, body }
@@ -73,37 +71,46 @@ export function createChatRelay(environment: Pick<TaskEnvironment, 'settings' | 
   }
 }
 
-/** The client protocol of each alias whose provider speaks one. */
-function listRelayedModels({ aliases }: RouteTable, faces: ProviderFaces): ReadonlyMap<unknown, ClientProtocol> {
-  const models = new Map<unknown, ClientProtocol>()
+/** The aliases whose provider speaks a client protocol with plain bodies. */
+type SameWireModels = ReadonlyMap<unknown, { protocol: ClientProtocol; outline: OutlineReader }>
+
+function listSameWireModels({ aliases }: RouteTable, faces: ProviderFaces): SameWireModels {
+  const models = new Map<unknown, { protocol: ClientProtocol; outline: OutlineReader }>()
+  const known = new Map<ClientProtocol, { protocol: ClientProtocol; outline: OutlineReader }>()
   for (const [alias, { providerKind, wire }] of aliases) {
-    const relay = lookUpProviderFace(faces, { providerKind, apiMode: 'v1', wire })?.relay
-    if (relay !== undefined) models.set(alias, relay.protocol)
+    const sameWire = lookUpProviderFace(faces, { providerKind, apiMode: 'v1', wire })?.sameWire
+    if (sameWire?.outline === undefined) continue
+    const { protocol, outline } = sameWire
+    const entry = known.get(protocol) ?? { protocol, outline }
+    known.set(protocol, entry)
+    models.set(alias, entry)
   }
   return models
 }
 
 function translateOutline(
-  job: ChatJob & { body: JsonObject },
+  job: ChatJob,
   outline: OutlineReader,
+  models: SameWireModels,
   { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>
 ): Frame | null {
-  const { protocol, apiMode, bytes, body } = job
+  const { protocol, apiMode, bytes } = job
+  const body = readJsonObject(bytes)
+  if (models.get(body.model)?.protocol !== protocol) return null
   const request = readChat(job, body, { settings, faces })
-  const { plan, face, written, leftOut } = planChat({ protocol, apiMode, request, body }, settings, faces)
-  const reused = face.relay?.reuseBody(bytes, body, written.body)
-  if (face.relay === undefined || reused === undefined) return null
+  const { plan, written, edits, leftOut } = planChat({ protocol, apiMode, request, body }, settings, faces)
+  const edited = edits === undefined ? undefined : editBody(bytes, body, edits)
+  const start = edited?.indexOf(outline.messages) ?? -1
+  if (edited === undefined || start < 0) return null
   const { attachments, headers, path, reading } = written
-  const facts = describeDelivery(request, false)
+  const facts = describeDelivery(request, true)
   const call: Frame['call'] = { request, ...facts, plan: Object.freeze(plan), path, headers, attachments, reading }
+  call.isSameWire = true
   if (leftOut.length > 0) call.leftOut = leftOut
-  if (face.relay.acceptsResponse(request, reading)) call.acceptsProviderBytes = true
-  // No text of the body can look like the list, because its quotes would be written as escapes.
-  const start = asBuffer(reused).indexOf(outline.messages)
   return {
     call,
-    before: copyApart(reused.subarray(0, start)),
-    after: copyApart(reused.subarray(start + outline.messages.length))
+    before: copyApart(edited.subarray(0, start)),
+    after: copyApart(edited.subarray(start + outline.messages.length))
   }
 }
 

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../../worker/normalized/index.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { createContext } from './support.ts'
 
+const COMPLETIONS = 'completions-alias'
 const MESSAGES = 'messages-alias'
 const CONTENT = 'content-alias'
 
@@ -16,11 +17,13 @@ const environment: DebugEnvironment = {
   settings: {
     routes: {
       aliases: new Map([
+        [COMPLETIONS, { ...route, profileId: 'chat-vendor', providerKind: 'chat_compatible' }],
         [MESSAGES, { ...route, profileId: 'messages-vendor', providerKind: 'messages_compatible' }],
         [CONTENT, { ...route, profileId: 'content-vendor', providerKind: 'content_compatible' }]
       ])
     },
     providerOptions: {
+      'chat-vendor': { chatPath: '/v1/chat/completions', embeddingsPath: '' },
       'messages-vendor': { messagesPath: '/v1/messages', countTokensPath: '', modelsPath: '' },
       'content-vendor': { modelsPath: '/v1beta/models' }
     }
@@ -45,6 +48,18 @@ const messages: JsonObject = {
   extra_headers: {}
 }
 
+const completions: JsonObject = {
+  model: COMPLETIONS,
+  messages: [{ role: 'developer', content: [{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral' } }] }],
+  n: 2,
+  logprobs: true,
+  logit_bias: { 50256: -100 },
+  top_k: 40,
+  chat_template_kwargs: { enable_thinking: false },
+  functions: [{ name: 'f' }],
+  extra_headers: {}
+}
+
 const content: JsonObject = {
   model: CONTENT,
   contents: [{ role: 'user', parts: [{ text: 'hi' }, { fileData: { fileUri: 'https://a.example/a' } }] }],
@@ -59,6 +74,7 @@ const withoutModel = ({ model: _model, ...rest }: JsonObject): JsonObject => res
 
 t.test('a translation shows the body that is sent, without a loss', async t => {
   const cases = [
+    ['openai', completions, withoutOwn(completions)],
     ['anthropic', messages, withoutOwn(messages)],
     ['gemini', content, withoutModel(content)]
   ] as const
@@ -77,6 +93,7 @@ t.test(
   'an explanation tells that fields are sent unchanged, without the notes on what other routes make of them',
   async t => {
     const cases = [
+      ['openai', completions, ['model', 'extra_headers']],
       ['anthropic', messages, ['model', 'extra_headers']],
       ['gemini', content, ['model']]
     ] as const
@@ -94,10 +111,19 @@ t.test(
   }
 )
 
-t.test('a member of the gateway that asks for something is refused, and the others are explained', async t => {
-  const explained = await ask({ type: 'explain', family: 'anthropic' }, { ...messages, extra_body: { a: 1 } })
-  t.match(explained, { accepted: false, error: { code: 'unsupported_semantic', param: 'extra_body' } })
+t.test('an extra body that is no object is refused, and the others are explained (decisions.md 72)', async t => {
+  const explained = await ask({ type: 'explain', family: 'anthropic' }, { ...messages, extra_body: 'a' })
+  t.match(explained, { accepted: false, error: { code: 'unsupported_parameter', param: 'extra_body' } })
   const fields = explained.fields as Array<{ path: string; verdict: string }>
-  t.equal(fields.find(({ path }) => path === 'extra_body.a' || path === 'extra_body')?.verdict, 'refused')
+  t.equal(fields.find(({ path }) => path === 'extra_body')?.verdict, 'refused')
   t.equal(fields.find(({ path }) => path === 'service_tier')?.verdict, 'exact')
+})
+
+t.test('a wrong shape is the provider’s to refuse (decisions.md 72)', async t => {
+  for (const [family, body] of [
+    ['openai', { ...completions, messages: [{ role: 5 }] }],
+    ['anthropic', { ...messages, temperature: 'warm' }]
+  ] as const) {
+    t.match(await ask({ type: 'explain', family }, body as JsonObject), { accepted: true })
+  }
 })

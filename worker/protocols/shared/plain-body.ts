@@ -1,9 +1,10 @@
-// Reads a plain chat body without parsing it. A body is plain when its messages are texts with a role and everything else is a
-// number, a text or a word: nothing in such messages can be refused or has to be written in another way for a provider on the same wire.
+// Looks at a chat body without parsing it. A body is plain when its messages are texts with a role: nothing in them can be refused, and
+// nothing has to change for a provider of the client's own wire. What stands around them is parsed, with one message in place of all.
 
 import { isUtf8 } from 'node:buffer'
-import { asBuffer } from '../../../../shared/bytes.ts'
-import type { BodyOutline, OutlineReader } from '../../face.ts'
+import { randomUUID } from 'node:crypto'
+import { asBuffer } from '../../../shared/bytes.ts'
+import type { BodyOutline, OutlineReader } from '../face.ts'
 import {
   CLOSING_BRACE,
   CLOSING_BRACKET,
@@ -12,18 +13,21 @@ import {
   OPENING_BRACE,
   OPENING_BRACKET,
   QUOTE
-} from '../../shared/json-characters.ts'
-import { JsonCursor } from '../../shared/json-cursor.ts'
+} from './json-characters.ts'
+import { JsonCursor } from './json-cursor.ts'
 
-const ONE_MESSAGE = '[{"role":"user","content":"text"}]'
+/** Stands for all messages. A client cannot know its text, so that nothing else in a body looks like it. */
+const ONE_MESSAGE = `[{"role":"user","content":"plain-messages-${randomUUID()}"}]`
 
 /** More than any client has. The cost of a body is bounded by them, because it is read on the event loop. */
-const MEMBERS_MAX = 32
+const MEMBERS_MAX = 64
 const MESSAGES_MAX = 20_000
 /** What stands around the messages is parsed on the event loop as well. */
 const AROUND_BYTES_MAX = 16 * 1024
+const DEPTH_MAX = 32
 
-export const completionsOutline: OutlineReader = { messages: ONE_MESSAGE, read: readOutline }
+/** Reads bodies whose member `messages` is a list of roles and texts, in the protocols that have one. */
+export const plainMessages: OutlineReader = { messages: ONE_MESSAGE, read: readOutline }
 
 function readOutline(bytes: Uint8Array): BodyOutline | undefined {
   const buffer = asBuffer(bytes)
@@ -42,7 +46,7 @@ function readOutline(bytes: Uint8Array): BodyOutline | undefined {
       const start = cursor.at
       if (!passMessages(cursor)) return undefined
       messages = { start, end: cursor.at }
-    } else if (!passScalar(cursor)) return undefined
+    } else if (!passValue(cursor, { depth: 0, endMax: cursor.at + AROUND_BYTES_MAX })) return undefined
   } while (cursor.take(COMMA))
   if (!cursor.take(CLOSING_BRACE) || !cursor.isAtEnd() || messages === undefined) return undefined
   if (buffer.length - (messages.end - messages.start) > AROUND_BYTES_MAX) return undefined
@@ -50,9 +54,34 @@ function readOutline(bytes: Uint8Array): BodyOutline | undefined {
   return { text: before + ONE_MESSAGE + buffer.toString('latin1', messages.end), messages }
 }
 
-function passScalar(cursor: JsonCursor): boolean {
-  if (cursor.peek() === QUOTE) return cursor.takeText()
-  return cursor.takeWord('false') || cursor.takeWord('true') || cursor.takeNumber()
+interface Bounds {
+  depth: number
+  /** A value that reaches beyond is too long to be looked at here. */
+  endMax: number
+}
+
+function passValue(cursor: JsonCursor, { depth, endMax }: Bounds): boolean {
+  if (depth > DEPTH_MAX || cursor.at > endMax) return false
+  const inner = { depth: depth + 1, endMax }
+  switch (cursor.peek()) {
+    case QUOTE:
+      return cursor.takeText()
+    case OPENING_BRACE:
+      return passAll(cursor, CLOSING_BRACE, () => cursor.takeText() && cursor.take(COLON) && passValue(cursor, inner))
+    case OPENING_BRACKET:
+      return passAll(cursor, CLOSING_BRACKET, () => passValue(cursor, inner))
+    default:
+      return cursor.takeWord('false') || cursor.takeWord('true') || cursor.takeWord('null') || cursor.takeNumber()
+  }
+}
+
+/** Passes an object or a list, whose opening bracket comes next. */
+function passAll(cursor: JsonCursor, closing: number, passOne: () => boolean): boolean {
+  cursor.at++
+  if (cursor.take(closing)) return true
+  do if (!passOne()) return false
+  while (cursor.take(COMMA))
+  return cursor.take(closing)
 }
 
 function passMessages(cursor: JsonCursor): boolean {
@@ -75,14 +104,13 @@ function passMessage(cursor: JsonCursor): boolean {
       if (!cursor.take(COLON) || !cursor.takeText() || !isPlainRole(cursor)) return false
     } else if (!hasText && cursor.isText('content')) {
       hasText = true
-      // Half of a pair of surrogates is replaced where a body is written anew.
-      if (!cursor.take(COLON) || !cursor.takeText() || cursor.hasSurrogate) return false
+      if (!cursor.take(COLON) || !cursor.takeText()) return false
     } else return false
   } while (cursor.take(COMMA))
   return hasRole && hasText && cursor.take(CLOSING_BRACE)
 }
 
-/** A developer's message has another role on the wire of a provider. */
+/** The roles that every wire with such messages has. */
 function isPlainRole(cursor: JsonCursor): boolean {
   return cursor.isText('user') || cursor.isText('assistant') || cursor.isText('system')
 }

@@ -1,18 +1,18 @@
 import t from 'tap'
-import { completionsOutline } from '../../../../../worker/protocols/completions/client/outline.ts'
+import { plainMessages } from '../../../../worker/protocols/shared/plain-body.ts'
 
 const messages = '"messages":[{"role":"user","content":"a"}]'
 
 function outline(text: string | Buffer): object | undefined {
   const bytes = Buffer.from(text as string)
-  const found = completionsOutline.read(bytes)
+  const found = plainMessages.read(bytes)
   if (found === undefined) return undefined
-  const { messages, ...scalars } = JSON.parse(Buffer.from(found.text, 'latin1').toString())
-  t.same(messages, [{ role: 'user', content: 'text' }])
-  return { ...scalars, list: bytes.toString('utf8', found.messages.start, found.messages.end) }
+  const { messages, ...around } = JSON.parse(Buffer.from(found.text, 'latin1').toString())
+  t.same(messages, JSON.parse(plainMessages.messages))
+  return { ...around, list: bytes.toString('utf8', found.messages.start, found.messages.end) }
 }
 
-t.test('a plain body has its scalars and the place of its messages', async t => {
+t.test('a plain body has what stands around its messages, and their place', async t => {
   const list = '[{"role":"user","content":"a"}]'
   t.same(outline(`{"model":"a",${messages}}`), { model: 'a', list })
   t.same(outline(`\n{ "temperature" : 0.50, "messages" :\t ${list} , "model" :\t"m/ä" }\n`.trimStart()), {
@@ -29,6 +29,17 @@ t.test('a plain body has its scalars and the place of its messages', async t => 
     max_tokens: 100,
     list: many
   })
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { properties: { a: [1, null, true] } } } }]
+  t.same(outline(`{"model":"a",${messages},"tools":${JSON.stringify(tools)},"stop":null,"x":{},"y":[ ]}`), {
+    model: 'a',
+    tools,
+    stop: null,
+    x: {},
+    y: [],
+    list
+  })
+  const half = '[{"role":"user","content":"\\ud83d"}]'
+  t.same(outline(`{"messages":${half}}`), { list: half })
 })
 
 t.test('another body is left to the general way', async t => {
@@ -49,7 +60,6 @@ t.test('another body is left to the general way', async t => {
     '{"model":"a","messages":[{"role":"user","content":"a","content":"b"}]}',
     '{"model":"a","messages":[{"role":"user","role":"user","content":"a"}]}',
     '{"model":"a","messages":[{"r\\u006fle":"user","content":"a"}]}',
-    '{"model":"a","messages":[{"role":"user","content":"\\ud83d"}]}',
     '{"model":"a","messages":[{"role":"user","content":"\n"}]}',
     '{"model":"a","messages":[{"role":"user","content":"a"},]}',
     `{"model":"a",${messages},}`,
@@ -57,16 +67,15 @@ t.test('another body is left to the general way', async t => {
     `{"model":"a",${messages}`,
     `{"model":"a",${messages},${messages}}`,
     `{"model":"a","us\\u0065r":"b",${messages}}`,
-    `{"model":"a",${messages},"tools":[]}`,
-    `{"model":"a",${messages},"temperature":null}`,
     `{"model":"a",${messages},"temperature":01}`,
     `\ufeff{"model":"a",${messages}}`,
     ` {"model":"a",${messages}}`
   ]
   for (const text of others) t.equal(outline(text), undefined, JSON.stringify(text))
   t.equal(outline(Buffer.from(`{"model":"a\xff",${messages}}`, 'latin1')), undefined, 'broken UTF-8')
-  const many = Array.from({ length: 40 }, (_, index) => `"m${index}":1`).join()
+  const many = Array.from({ length: 70 }, (_, index) => `"m${index}":1`).join()
   t.equal(outline(`{"model":"a",${messages},${many}}`), undefined, 'many members')
+  t.equal(outline(`{"model":"a",${messages},"x":${'['.repeat(40)}${']'.repeat(40)}}`), undefined, 'deep')
   const around = `"user":"${'u'.repeat(16 * 1024)}"`
   t.equal(outline(`{"model":"a",${messages},${around}}`), undefined, 'much around the messages')
   const long = Array.from({ length: 20_001 }, () => '{"role":"user","content":""}').join()

@@ -1,12 +1,12 @@
-// Reads a streamed response that is passed on. The face's reader gets one whole frame after the other, so that it is known which frames came
+// Reads a streamed response for a client of the provider's own wire. The face's reader gets one whole frame after the other, so that it is known which frames came
 // before an error: those go to the client, and the error is written in the client's form.
 
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
-import type { ResponseReader } from '../face.ts'
+import type { ResponseEditor, ResponseReader } from '../face.ts'
 import { FrameSplitter } from './frame-splitter.ts'
 
 /** What one read of a stream brought. */
-export interface PassedRead {
+export interface EditedRead {
   events: NormalizedEvent[]
   /** Whole frames for the client; empty when none ended. The frame of an error is not among them. */
   frames: Uint8Array
@@ -17,25 +17,19 @@ const NO_FRAMES = Buffer.alloc(0)
 /** Ends a frame whose blank line did not come any more. */
 const BLANK_LINES = Buffer.from('\n\n')
 
-export class PassingReader {
+export class EditingReader {
   readonly #reader: ResponseReader
-  readonly #rename: (frame: Uint8Array) => Uint8Array
-  readonly #endFrame: Uint8Array
+  readonly #editor: ResponseEditor
   readonly #splitter = new FrameSplitter()
   #isOver = false
 
-  /**
-   * @param rename gives a frame the public name of the model.
-   * @param endFrame the frame that ends every stream of the wire, for one that ends well without it.
-   */
-  constructor(reader: ResponseReader, rename: (frame: Uint8Array) => Uint8Array, endFrame: Uint8Array = NO_FRAMES) {
+  constructor(reader: ResponseReader, editor: ResponseEditor) {
     this.#reader = reader
-    this.#rename = rename
-    this.#endFrame = endFrame
+    this.#editor = editor
   }
 
   /** Reads the bytes of one read, cut anywhere. An error in them becomes a final `error` event, as that of a `ResponseReader` does. */
-  push(bytes: Uint8Array): PassedRead {
+  push(bytes: Uint8Array): EditedRead {
     const events: NormalizedEvent[] = []
     const frames: Uint8Array[] = []
     if (this.#isOver) return { events, frames: joinFrames(frames) }
@@ -53,7 +47,7 @@ export class PassingReader {
   }
 
   /** Ends the stream: its last frame needs no blank line. */
-  end(): PassedRead {
+  end(): EditedRead {
     const events: NormalizedEvent[] = []
     const frames: Uint8Array[] = []
     if (this.#isOver) return { events, frames: joinFrames(frames) }
@@ -62,7 +56,7 @@ export class PassingReader {
     const read = last.length === 0 ? [] : this.#reader.push(last)
     const end = this.#reader.end()
     this.#read(read.concat(end), last, { events, frames })
-    if (end.at(-1)?.type === 'finish' && this.#endFrame.length > 0) frames.push(this.#endFrame)
+    if (end.at(-1)?.type === 'finish' && this.#editor.end !== undefined) frames.push(this.#editor.end())
     this.#isOver = true
     return { events, frames: joinFrames(frames) }
   }
@@ -75,7 +69,7 @@ export class PassingReader {
     for (const event of read) events.push(event)
     const last = read.at(-1)
     this.#isOver = last?.type === 'error' || last?.type === 'finish'
-    if (last?.type !== 'error' && frame.length > 0) frames.push(this.#rename(frame))
+    if (last?.type !== 'error' && frame.length > 0) frames.push(this.#editor.editFrame(frame))
   }
 }
 

@@ -6,7 +6,7 @@ import { writeToolCallId } from '../../../worker/normalized/index.ts'
 import { writeThoughtSignature } from '../../../worker/protocols/content/client/thought-signature.ts'
 import { post, postUntilCut } from '../../support/client.ts'
 import { sendJson } from '../../worker/providers/support/stub-upstream.ts'
-import { ALIAS, CREDENTIAL, openStream, sendInPieces, startPassing, UPSTREAM_MODEL } from './passing-support.ts'
+import { ALIAS, CREDENTIAL, openStream, sendInPieces, startPassing, UPSTREAM_MODEL } from './same-wire-support.ts'
 
 const kind = 'content_compatible' as const
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EventAssembler, GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import type { ResponseReader } from '../../../../worker/protocols/face.ts'
-import { PassingReader } from '../../../../worker/protocols/shared/passing-reader.ts'
+import { EditingReader } from '../../../../worker/protocols/shared/editing-reader.ts'
 import { createSseParser } from '../../../../worker/protocols/shared/sse.ts'
 
 /** Reads texts as they are, `END` as the end, and `BAD` as an error. */
@@ -30,9 +30,11 @@ function createReader(): ResponseReader {
   }
 }
 
-function open(): PassingReader {
-  const toUpper = (frame: Uint8Array) => Buffer.from(Buffer.from(frame).toString().replaceAll('old', 'new'))
-  return new PassingReader(createReader(), toUpper)
+function open(): EditingReader {
+  return new EditingReader(createReader(), {
+    editBody: bytes => bytes,
+    editFrame: frame => Buffer.from(Buffer.from(frame).toString().replaceAll('old', 'new'))
+  })
 }
 
 /** What a client and an observer get of the reads. */
@@ -101,4 +103,26 @@ t.test('a frame without end becomes an error when it grows beyond the bound', as
   const { frames, events } = pass(['data: a\n\n', 'data: ', 'x'.repeat(2 * 1024 * 1024)], { isEnded: false })
   t.equal(frames, 'data: a\n\n')
   t.match(events.at(-1), { type: 'error', error: { code: 'provider_protocol_error' } })
+})
+
+t.test('a stream that ends well without the end of its wire gets one', async t => {
+  const reader = createReader()
+  const end = () => reader.end()
+  const ended: ResponseReader = {
+    ...reader,
+    end() {
+      reader.push(Buffer.from('data: END\n\n'))
+      return end()
+    }
+  }
+  const read = (one: ResponseReader) => {
+    const editing = new EditingReader(one, {
+      editBody: bytes => bytes,
+      editFrame: frame => frame,
+      end: () => Buffer.from('END')
+    })
+    return [editing.push(Buffer.from('data: a\n\n')), editing.end()].map(({ frames }) => Buffer.from(frames).toString())
+  }
+  t.same(read(createReader()), ['data: a\n\n', ''])
+  t.same(read(ended), ['data: a\n\n', ''])
 })

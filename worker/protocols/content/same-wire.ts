@@ -1,0 +1,173 @@
+// Content requests on their way to a provider of the same protocol, and its responses back (ADR 2026-11-29-one-same-wire-mechanism). The
+// path names the model.
+
+import { asBuffer } from '../../../shared/bytes.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import type { SameWireCodec } from '../face.ts'
+import { JsonEdits, type Place } from '../shared/edits.ts'
+import { editFrameData } from '../shared/frame-data.ts'
+import { boundLimit } from '../shared/output-limit.ts'
+import { editOwnMembers } from '../shared/own-members.ts'
+import { editJson } from '../shared/spans.ts'
+import { STREAM_HEADERS, WIRE_HEADERS } from '../shared/wire-headers.ts'
+import { readMember, spell } from './client/spelling.ts'
+import { isOwnSignature, NO_SIGNATURE } from './client/thought-signature.ts'
+import { contentCompatibleTokenCount } from './provider/count-tokens.ts'
+import { writeMethodPath, writeModelName } from './provider/endpoints.ts'
+import { needsSignedCalls } from './provider/generations.ts'
+import type { ContentCompatibleOptions } from './provider/options.ts'
+import type { ContentCompatibleReading } from './provider/reading.ts'
+
+/** Nothing of the body was written in another form. */
+const READING: ContentCompatibleReading = { toolNames: new Map(), droppedToolCalls: 0, isPassed: true }
+
+/** Members that an `extra_body` may not set: admission has decided on them. */
+const DECIDED: ReadonlySet<string> = new Set([
+  'contents',
+  'generationConfig',
+  'generation_config',
+  'model',
+  'systemInstruction',
+  'system_instruction',
+  'toolConfig',
+  'tool_config',
+  'tools'
+])
+
+export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCompatibleReading> = {
+  protocol: 'content',
+  readFacts: ({ tools }) => ({
+    isStream: false,
+    wantsStreamUsage: false,
+    hasTools: Array.isArray(tools) && tools.length > 0
+  }),
+  writeChat(body, { upstreamModel, outputTokensMax, isStream, wireHeaders = [] }, options) {
+    const edits = new JsonEdits()
+    const leftOut = editRequest(body, edits, upstreamModel)
+    leftOut.push(...boundTokens(body, edits, outputTokensMax))
+    const method = isStream ? 'streamGenerateContent' : 'generateContent'
+    return {
+      method: 'POST',
+      path: writeMethodPath(upstreamModel, method, options) + (isStream ? '?alt=sse' : ''),
+      headers: [...(isStream ? STREAM_HEADERS : WIRE_HEADERS), ...wireHeaders],
+      body: edits.applyTo(body),
+      edits,
+      attachments: [],
+      reading: READING,
+      ...(leftOut.length > 0 && { leftOut })
+    }
+  },
+  tokenCount: {
+    write(body, { upstreamModel, wireHeaders = [] }, options) {
+      const edits = editTokenCount(body, upstreamModel)
+      return {
+        method: 'POST',
+        path: writeMethodPath(upstreamModel, 'countTokens', options),
+        headers: [...WIRE_HEADERS, ...wireHeaders],
+        body: edits.applyTo(body),
+        edits
+      }
+    },
+    read: body => contentCompatibleTokenCount.read(body, { count: 1 })[0] ?? 0
+  },
+  createEditor({ publicModel }) {
+    // Names the model in a whole response and in every chunk of a stream.
+    const edits = new JsonEdits()
+    edits.replaceText(['modelVersion'], publicModel)
+    const editData = (data: Buffer) => editJson(data, edits).edited
+    return {
+      editBody: bytes => editData(asBuffer(bytes)),
+      editFrame: frame => (isEndMark(asBuffer(frame)) ? NO_FRAME : editFrameData(asBuffer(frame), editData))
+    }
+  }
+}
+
+const NO_FRAME = Buffer.alloc(0)
+const END_MARK = 'data: [DONE]'
+const END_MARK_FRAME_BYTES_MAX = 32
+
+/**
+ * Proxies in front of some services add the end mark of another wire, which SDKs of this one cannot
+ * read (field-lessons.md A17).
+ */
+function isEndMark(frame: Buffer): boolean {
+  return frame.length <= END_MARK_FRAME_BYTES_MAX && frame.toString('utf8').trim() === END_MARK
+}
+
+/** The service refuses a signature that it did not write. */
+function editRequest(body: JsonObject, edits: JsonEdits, upstreamModel: string | undefined): string[] {
+  const leftOut = editOwnMembers(body, edits, DECIDED)
+  // The alias is no name for the provider.
+  if (Object.hasOwn(body, 'model')) edits.drop('model')
+  const { contents } = body
+  const isSigned = needsSignedCalls(upstreamModel)
+  if (Array.isArray(contents)) {
+    for (const [index, content] of contents.entries())
+      editContent(content, edits, { place: ['contents', index], isSigned })
+  } else editContent(contents, edits, { place: ['contents'], isSigned })
+  return leftOut
+}
+
+/** A token count may have a whole request as a member; that one names its model. */
+function editTokenCount(body: JsonObject, upstreamModel: string | undefined): JsonEdits {
+  const edits = new JsonEdits()
+  editRequest(body, edits, upstreamModel)
+  const member = spell(body, 'generateContentRequest')
+  const request = body[member]
+  if (!isJsonObject(request)) return edits
+  const { model: _model, ...nameless } = request
+  editRequest(nameless, edits.at(member), upstreamModel)
+  edits.set([member, 'model'], writeModelName(upstreamModel))
+  return edits
+}
+
+/** Bounds the output, and a budget of thinking below it (decisions.md 73). */
+function boundTokens(body: JsonObject, edits: JsonEdits, outputTokensMax: number | undefined): string[] {
+  const holder = spell(body, 'generationConfig')
+  const config = body[holder]
+  if (!isJsonObject(config)) return []
+  const member = spell(config, 'maxOutputTokens')
+  const bounded = boundLimit(config[member], outputTokensMax)
+  if (bounded === undefined) return []
+  edits.set([holder, member], bounded)
+  const thinkingMember = spell(config, 'thinkingConfig')
+  const thinking = config[thinkingMember]
+  const budgetMember = isJsonObject(thinking) ? spell(thinking, 'thinkingBudget') : ''
+  const budget = isJsonObject(thinking) ? thinking[budgetMember] : undefined
+  if (typeof budget !== 'number' || budget < bounded) return [`${holder}.${member}`]
+  edits.set([holder, thinkingMember, budgetMember], bounded - 1)
+  return [`${holder}.${member}`, `${holder}.${thinkingMember}.${budgetMember}`]
+}
+
+function editContent(
+  content: JsonValue | undefined,
+  edits: JsonEdits,
+  /** `isSigned`: the model refuses calls without a signature in the current turn. */
+  { place, isSigned }: { place: Place; isSigned: boolean }
+): void {
+  if (!isJsonObject(content)) return
+  const { parts } = content
+  const list = Array.isArray(parts) ? parts : [parts]
+  if (!list.some(isOwnSigned)) return
+  if (list.every(isOwnSigned) && list.every(part => isGone(part as JsonObject))) {
+    edits.drop(...place)
+    return
+  }
+  for (const [index, part] of list.entries()) {
+    if (!isOwnSigned(part)) continue
+    const at = Array.isArray(parts) ? [...place, 'parts', index] : [...place, 'parts']
+    const member = spell(part, 'thoughtSignature')
+    if (isGone(part)) edits.drop(...at)
+    else if (isSigned && readMember(part, 'functionCall') !== undefined) edits.set([...at, member], NO_SIGNATURE)
+    else edits.drop(...at, member)
+  }
+}
+
+/** A call keeps its place for a signature; a thought of another provider, and a text that only held its state, are left out. */
+function isGone({ thought, text }: JsonObject): boolean {
+  return thought === true || text === ''
+}
+
+function isOwnSigned(part: JsonValue | undefined): part is JsonObject {
+  return isJsonObject(part) && isOwnSignature(readMember(part, 'thoughtSignature'))
+}
