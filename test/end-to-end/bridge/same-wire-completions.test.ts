@@ -69,7 +69,7 @@ t.test('a text that is no valid JSON is refused at any size, and nothing is sent
   }
 })
 
-t.test('a limit above the alias is bounded, with a notice (decisions.md 73)', async t => {
+t.test('a limit above the alias is bounded, with a notice (decisions.md 72)', async t => {
   answer = JSON.stringify(chatAnswer('ok'))
   const response = await ask('{"model":"bridge/a","messages":[{"role":"user","content":"a"}],"max_tokens":100000000}')
   t.equal(response.status, 200)

@@ -94,13 +94,14 @@ function askForUsage({ stream_options: options }: JsonObject, edits: JsonEdits):
 function editUndeclared(body: JsonObject, edits: JsonEdits, { features }: SameWireTarget): string[] {
   const { reasoning_effort: effort = null, response_format: format } = body
   const isJsonMode = isJsonObject(format) && format.type === 'json_object' && !isJsonObject(format.schema)
-  if (isJsonMode && features?.includes('json_object_output') === false) throw refuseJsonWithoutSchema('response_format.type')
+  if (isJsonMode && features?.includes('json_object_output') === false)
+    throw refuseJsonWithoutSchema('response_format.type')
   if (effort === null || features?.includes('reasoning_effort') !== false) return []
   edits.drop('reasoning_effort')
   return ['reasoning_effort']
 }
 
-/** Bounds the output limit, and gives it the name that the alias declares (decisions.md 73 and 74). */
+/** Bounds the output limit, and gives it the name that the alias declares (decisions.md 72 and 74). */
 function editLimits(
   body: JsonObject,
   edits: JsonEdits,

@@ -121,7 +121,7 @@ function editTokenCount(body: JsonObject, upstreamModel: string | undefined): Js
   return edits
 }
 
-/** Bounds the output, and a budget of thinking below it (decisions.md 73). */
+/** Bounds the output, and a budget of thinking below it (decisions.md 72). */
 function boundTokens(body: JsonObject, edits: JsonEdits, outputTokensMax: number | undefined): string[] {
   const holder = spell(body, 'generationConfig')
   const config = body[holder]

@@ -103,7 +103,7 @@ function editRequest(body: JsonObject, upstreamModel: string | undefined): { edi
 /** The least that the service takes as a budget. */
 const BUDGET_MIN = 1024
 
-/** Bounds the output, and a budget of thinking below it; thinking for which too little is left is left out (decisions.md 73). */
+/** Bounds the output, and a budget of thinking below it; thinking for which too little is left is left out (decisions.md 72). */
 function boundTokens(body: JsonObject, edits: JsonEdits, outputTokensMax: number | undefined): string[] {
   const { max_tokens: limit, thinking } = body
   const bounded = boundLimit(limit, outputTokensMax)

@@ -1,4 +1,4 @@
-// The output limit of a request on the client's own wire (decisions.md 73).
+// The output limit of a request on the client's own wire (decisions.md 72).
 
 import type { JsonValue } from '../../normalized/index.ts'
 

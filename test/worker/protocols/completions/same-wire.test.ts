@@ -49,7 +49,7 @@ t.test('the usage of a stream is asked for', async t => {
   t.equal(options('"stream":false'), '"stream":false}')
 })
 
-t.test('the output limit is bounded, and named as the alias says (decisions.md 73 and 74)', async t => {
+t.test('the output limit is bounded, and named as the alias says (decisions.md 72 and 74)', async t => {
   const limits = (text: string, target: Partial<SameWireTarget> = {}) => {
     const [sent, leftOut] = send(`{"model":"m",${messages},${text}}`, target)
     return [sent?.split(`${messages}`)[1]?.slice(0, -1), leftOut]
@@ -138,15 +138,18 @@ t.test('what decides on admission is known without reading the body', async t =>
   t.equal(readFacts({ functions: [{}] }).hasTools, true)
 })
 
-t.test('what the alias does not declare is left out or refused on its own wire too (decisions.md 69 and 74)', async t => {
-  const text = (members: string) => `{"model":"m",${messages},${members}}`
-  const effort = text('"reasoning_effort":"high","n":2,"logprobs":true')
-  t.same(send(effort, { features: ['reasoning_effort'] })[1], undefined)
-  t.same(send(effort, { features: [] }), [
-    text('"n":2,"logprobs":true').replace('"m"', '"exact"'),
-    ['reasoning_effort']
-  ])
-  const json = text('"response_format":{"type":"json_object"}')
-  t.equal(only(json, { features: ['json_object_output'] }), json.replace('"m"', '"exact"'))
-  t.throws(() => send(json, { features: [] }), { code: 'unsupported_response_format', param: 'response_format.type' })
-})
+t.test(
+  'what the alias does not declare is left out or refused on its own wire too (decisions.md 69 and 74)',
+  async t => {
+    const text = (members: string) => `{"model":"m",${messages},${members}}`
+    const effort = text('"reasoning_effort":"high","n":2,"logprobs":true')
+    t.same(send(effort, { features: ['reasoning_effort'] })[1], undefined)
+    t.same(send(effort, { features: [] }), [
+      text('"n":2,"logprobs":true').replace('"m"', '"exact"'),
+      ['reasoning_effort']
+    ])
+    const json = text('"response_format":{"type":"json_object"}')
+    t.equal(only(json, { features: ['json_object_output'] }), json.replace('"m"', '"exact"'))
+    t.throws(() => send(json, { features: [] }), { code: 'unsupported_response_format', param: 'response_format.type' })
+  }
+)

@@ -76,7 +76,7 @@ t.test('unsigned thinking goes back to a provider that signs none, with its budg
   t.strictSame(writeSent({ model: 'a', thinking: budget, messages }, 'b'), { model: 'b', thinking: budget, messages })
 })
 
-t.test('the output and the thinking are bounded by the alias, with a notice (decisions.md 73)', async t => {
+t.test('the output and the thinking are bounded by the alias, with a notice (decisions.md 72)', async t => {
   const send = (members: JsonObject, outputTokensMax: number) => {
     const { body, leftOut } = write({ model: 'a', messages: [user], ...members }, 'b', outputTokensMax)
     const { model: _model, messages: _messages, ...sent } = body
