@@ -58,7 +58,15 @@ t.test('frames that arrive during a hold follow it in order, and an error comes 
   const steps: string[] = []
   const control = { pause: () => steps.push('pause'), resume: () => steps.push('resume'), cancel: () => undefined }
   const done = Promise.withResolvers<void>()
-  const options = { sink, context: contextOf(), filter: undefined, completer: undefined, isSameWire: true, control, done }
+  const options = {
+    sink,
+    context: contextOf(),
+    filter: undefined,
+    completer: undefined,
+    isSameWire: true,
+    control,
+    done
+  }
   const delivery = new EventDelivery(options)
   // No response begins without an event: a failure could follow.
   delivery.add([], Buffer.from('ping '))
@@ -95,7 +103,15 @@ t.test('frames without an event go on once the response has begun', async t => {
   }
   const control = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
   const done = Promise.withResolvers<void>()
-  const options = { sink, context: contextOf(), filter: undefined, completer: undefined, isSameWire: true, control, done }
+  const options = {
+    sink,
+    context: contextOf(),
+    filter: undefined,
+    completer: undefined,
+    isSameWire: true,
+    control,
+    done
+  }
   const delivery = new EventDelivery(options)
   delivery.add([{ type: 'start', providerModel: 'm', metadata: {} }], Buffer.from('start'))
   delivery.add([], Buffer.from('ping'))
