@@ -140,13 +140,15 @@ t.test('a budget for thinking is left out beside sampling that the service refus
   if (content === undefined) throw new Error('There is a content family.')
   const thinkingConfig = { thinkingBudget: 2000, includeThoughts: true }
   for (const isStream of [false, true]) {
-    for (const [sampling, thinks] of [
-      [{ topK: 5 }, false],
+    for (const [sampling, thinks, expected = sampling] of [
+      // A top_k is left out before the thinking is (decisions.md 78).
+      [{ topK: 5 }, true, {}],
+      [{ temperature: 1, topP: 0.95, topK: 5 }, true, { topP: 0.95 }],
       [{ temperature: 0.5 }, false],
       [{ topP: 0.5 }, false],
       [{ temperature: 1 }, true],
       [{ topP: 0.95 }, true]
-    ] as const) {
+    ] as ReadonlyArray<readonly [sampling: object, thinks: boolean, expected?: object]>) {
       const more = { generationConfig: { ...sampling, thinkingConfig } }
       const outcome = await ask(url, content, { model: aliases.keyed, prompt: 'Hi', isStream, more })
       const { thinking, temperature, top_p: topP, top_k: topK } = last().body
@@ -154,7 +156,7 @@ t.test('a budget for thinking is left out beside sampling that the service refus
       t.equal(outcome.reasoning !== '', thinks, name)
       t.strictSame(thinking?.type, thinks ? 'enabled' : undefined, name)
       const sent = JSON.parse(JSON.stringify({ temperature, topP, topK }))
-      t.strictSame(sent, sampling, `the sampling stays: ${name}`)
+      t.strictSame(sent, expected, `the sampling: ${name}`)
     }
   }
 })

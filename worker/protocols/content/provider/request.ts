@@ -2,6 +2,7 @@
 
 import { invalidRequest, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
+import { readDeclaredEffort } from '../../shared/declared-effort.ts'
 import { listMemberPaths } from '../../shared/member-paths.ts'
 import { mapToolNames } from '../../shared/tool-names.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../../shared/wire-headers.ts'
@@ -35,10 +36,11 @@ export function writeChat(
   const body: JsonObject = { contents }
   if (systemInstruction !== undefined) body.systemInstruction = systemInstruction
   Object.assign(body, writeTools(request, names))
-  const generationConfig = writeGeneration(request, upstreamModel)
+  const { reasoning, leftOut: undeclared } = readDeclaredEffort(request, { features })
+  const generationConfig = writeGeneration({ ...request, reasoning }, upstreamModel)
   if (generationConfig !== undefined) body.generationConfig = generationConfig
   const method = isStream ? 'streamGenerateContent' : 'generateContent'
-  const leftOut = [...listMemberPaths(request, ['strict', 'fewShotExamples']), ...placer.leftOut]
+  const leftOut = [...undeclared, ...listMemberPaths(request, ['strict', 'fewShotExamples']), ...placer.leftOut]
   return {
     method: 'POST',
     path: writeMethodPath(upstreamModel, method, options) + (isStream ? '?alt=sse' : ''),

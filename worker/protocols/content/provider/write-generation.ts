@@ -1,21 +1,23 @@
 // Writes `generationConfig`: sampling, output format and thinking (content.md 2.1, 2.2 and 6).
 
 import type { JsonObject, NormalizedRequest, OutputFormat, Reasoning, Sampling } from '../../../normalized/index.ts'
+import { NO_REASONING } from '../../shared/declared-effort.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
 import { thinksByBudget } from './generations.ts'
 
 /** The wire takes this many stop strings; the gateway applies all of them to the response itself. */
 const STOPS_MAX = 5
 
-/** The effort word that switches reasoning off. */
-const NO_REASONING = 'none'
-
 /** The tokens that stand for an effort where a model takes no level: those of Google's own interface for OpenAI clients. */
 const budgetOfEffort: Readonly<Record<string, number>> = { minimal: 1024, low: 1024, medium: 8192, high: 24_576 }
 
 /** Writes the members that the request sets; undefined when it sets none. Raises `unsupported_response_format` for JSON without a schema. */
 export function writeGeneration(
-  { sampling, output, reasoning }: NormalizedRequest,
+  {
+    sampling,
+    output,
+    reasoning
+  }: Pick<NormalizedRequest, 'sampling' | 'output'> & { reasoning: Reasoning | undefined },
   upstreamModel: string | undefined
 ): JsonObject | undefined {
   const config: JsonObject = {}
@@ -47,17 +49,15 @@ function writeFormat(output: OutputFormat | undefined, config: JsonObject): void
   }
 }
 
-/**
- * The effort `none` sends no member at all (decisions.md 3); undefined then, and for a request that
- * sets nothing.
- */
+/** Undefined for a request that sets nothing. The effort `none` is a budget of nothing: absent means thinking (decisions.md 81). */
 function writeThinking(reasoning: Reasoning, upstreamModel: string | undefined): JsonObject | undefined {
   const { effort, budgetTokens } = reasoning
   const config: JsonObject = {}
   if (showsThoughts(reasoning)) config.includeThoughts = true
   // A wire with budgets gets the client's own number; the effort that the client face made of it says less.
   if (budgetTokens !== undefined) config.thinkingBudget = budgetTokens
-  else if (effort !== undefined && effort !== NO_REASONING) {
+  else if (effort === NO_REASONING) config.thinkingBudget = 0
+  else if (effort !== undefined) {
     const budget = thinksByBudget(upstreamModel) ? budgetOfEffort[effort] : undefined
     // Other words go to the provider as they are: it decides about them (decisions.md 37).
     if (budget === undefined) config.thinkingLevel = effort.toUpperCase()

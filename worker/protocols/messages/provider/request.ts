@@ -2,12 +2,14 @@
 
 import {
   invalidRequest,
+  isJsonObject,
   type JsonObject,
   type NormalizedRequest,
   type OutputFormat,
   type Reasoning
 } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
+import { NO_REASONING, readDeclaredEffort } from '../../shared/declared-effort.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
 import { listMemberPaths } from '../../shared/member-paths.ts'
 import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
@@ -18,9 +20,6 @@ import { AUTOMATIC_BUDGET, mayThink, planThinking } from './thinking.ts'
 import { createMediaPlacer } from './write-media.ts'
 import { writeMessages } from './write-messages.ts'
 import { writeTools } from './write-tools.ts'
-
-/** The effort word that switches reasoning off. */
-const NO_REASONING = 'none'
 
 /**
  * Writes the body of a chat request. Raises `GatewayError` with the client's own field: `invalid_request` for a tool result without a call,
@@ -33,7 +32,8 @@ export function writeChat(
   { upstreamModel, outputTokensMax, features }: ChatTarget,
   { messagesPath }: MessagesCompatibleOptions
 ): WrittenChat<MessagesCompatibleReading> {
-  const { isStream, output, reasoning, sampling, user } = request
+  const { isStream, output, sampling, user } = request
+  const { reasoning, leftOut: undeclared } = readDeclaredEffort(request, { features })
   const names = mapToolNames(request, cleanToolName)
   const placer = createMediaPlacer(features)
   const { system, messages, calledNames, droppedToolCalls, ...turn } = writeMessages(request.messages, names, placer)
@@ -50,13 +50,18 @@ export function writeChat(
   if (isStream) body.stream = true
   const tools = writeTools(request, names, calledNames)
   Object.assign(body, tools)
-  if (thinking.config !== undefined && mayThink(thinking.config, { ...turn, tools, sampling }))
-    body.thinking = thinking.config
+  const thinks = thinking.config !== undefined && mayThink(thinking.config, { ...turn, tools, sampling })
+  if (thinks && thinking.config !== undefined) body.thinking = thinking.config
   const config = writeOutputConfig(output, reasoning)
   if (config !== undefined) body.output_config = config
-  writeSampling(request, body)
+  const leftOut = [
+    ...undeclared,
+    ...writeSampling(request, body),
+    ...listMemberPaths(request, ['fewShotExamples', 'returnParameters']),
+    ...placer.leftOut
+  ]
+  if (thinking.config !== undefined && !thinks) leftOut.push(request.fieldPaths.reasoning ?? '')
   if (user !== undefined) body.metadata = { user_id: user }
-  const leftOut = [...listMemberPaths(request, ['fewShotExamples', 'returnParameters']), ...placer.leftOut]
   return {
     method: 'POST',
     path: messagesPath,
@@ -72,14 +77,27 @@ export function writeChat(
   }
 }
 
-function writeSampling({ sampling }: NormalizedRequest, body: JsonObject): void {
+/** The service's own. */
+const DEFAULT_TEMPERATURE = 1
+
+/**
+ * Writes the sampling. Returns the client's fields of what the service refuses: a temperature beside `top_p`, which may go where it is the
+ * default, and `top_k` beside thinking (decisions.md 78).
+ */
+function writeSampling({ sampling, fieldPaths }: NormalizedRequest, body: JsonObject): string[] {
   const { temperature, topP, topK, stop } = sampling
-  if (temperature !== undefined) body.temperature = temperature
+  const leftOut: string[] = []
+  const isTemperatureRefused = temperature === DEFAULT_TEMPERATURE && topP !== undefined
+  if (isTemperatureRefused) leftOut.push(fieldPaths.temperature ?? '')
+  else if (temperature !== undefined) body.temperature = temperature
   if (topP !== undefined) body.top_p = topP
-  if (topK !== undefined) body.top_k = topK
+  const isTopKRefused = isJsonObject(body.thinking) && body.thinking.type !== 'disabled'
+  if (topK !== undefined && isTopKRefused) leftOut.push(fieldPaths.topK ?? '')
+  else if (topK !== undefined) body.top_k = topK
   // The service refuses stop strings of white space; the gateway applies all of them to the response itself.
   const stops = stop?.filter(text => text.trim() !== '')
   if (stops !== undefined && stops.length > 0) body.stop_sequences = stops
+  return leftOut
 }
 
 /**

@@ -1,8 +1,9 @@
 // The thinking of a request whose client gave a budget for it, and the output limit that the budget
-// counts towards. Without a budget nothing is sent: what the model does then is its own default
-// (decisions.md 3).
+// counts towards. Without a budget nothing is sent, except for the off switch: what the model does
+// without one is its own default.
 
 import type { JsonObject, NormalizedRequest, Reasoning } from '../../../normalized/index.ts'
+import { NO_REASONING } from '../../shared/declared-effort.ts'
 import type { WrittenTools } from './write-tools.ts'
 
 /**
@@ -28,14 +29,16 @@ export interface PlannedThinking {
  * @param limits the client's own output limit, and the one that the profile declares.
  */
 export function planThinking(
-  { budgetTokens, isVisible }: Reasoning = {},
+  { effort, budgetTokens, isVisible }: Reasoning = {},
   limits: { maxOutputTokens?: number; outputTokensMax?: number | undefined }
 ): PlannedThinking {
   const { maxOutputTokens, outputTokensMax = Number.POSITIVE_INFINITY } = limits
   const usual = Math.min(DEFAULT_MAX_TOKENS, outputTokensMax)
   const display = isVisible === undefined ? {} : { display: isVisible ? 'summarized' : 'omitted' }
-  if (budgetTokens === undefined) return { maxTokens: maxOutputTokens ?? usual, config: undefined }
-  if (budgetTokens === 0) return { maxTokens: maxOutputTokens ?? usual, config: { type: 'disabled' } }
+  // On some services an absent budget means thinking (decisions.md 81).
+  const isOff = budgetTokens === 0 || (budgetTokens === undefined && effort === NO_REASONING)
+  if (budgetTokens === undefined && !isOff) return { maxTokens: maxOutputTokens ?? usual, config: undefined }
+  if (isOff || budgetTokens === undefined) return { maxTokens: maxOutputTokens ?? usual, config: { type: 'disabled' } }
   if (budgetTokens < 0) return { maxTokens: maxOutputTokens ?? usual, config: { type: 'adaptive', ...display } }
   const maxTokens = maxOutputTokens ?? Math.min(DEFAULT_MAX_TOKENS + budgetTokens, outputTokensMax)
   const budget = Math.min(Math.max(Math.trunc(budgetTokens), BUDGET_TOKENS_MIN), maxTokens - 1)
@@ -45,7 +48,8 @@ export function planThinking(
 
 /**
  * False where the service refuses thinking, so that the request goes without: a budget is a bound and not a demand. These are a forced tool, a
- * text of the assistant to be continued, another sampling than its own, and results of a turn whose thinking the conversation has lost.
+ * text of the assistant to be continued, another temperature or `top_p` than its own, and results of a turn whose thinking the conversation
+ * has lost. A `top_k` is left out before thinking is (decisions.md 78).
  */
 export function mayThink(
   { type }: JsonObject,
@@ -65,6 +69,6 @@ export function mayThink(
 /** The lowest `top_p` beside thinking. */
 const THINKING_TOP_P_MIN = 0.95
 
-function isSamplingChanged({ temperature = 1, topP = 1, topK }: NormalizedRequest['sampling']): boolean {
-  return temperature !== 1 || topP < THINKING_TOP_P_MIN || topK !== undefined
+function isSamplingChanged({ temperature = 1, topP = 1 }: NormalizedRequest['sampling']): boolean {
+  return temperature !== 1 || topP < THINKING_TOP_P_MIN
 }

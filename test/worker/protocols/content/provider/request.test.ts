@@ -381,7 +381,14 @@ t.test('an effort becomes a level, or a budget for models that take no level', a
   t.strictSame(thinking('xhigh', 'gemini-3-pro'), { includeThoughts: true, thinkingLevel: 'XHIGH' }, 'decisions.md 37')
   t.strictSame(thinking('low', 'other'), { includeThoughts: true, thinkingLevel: 'LOW' })
   t.strictSame(thinking('medium', 'gemini-2.5-flash'), { includeThoughts: true, thinkingBudget: 8192 })
-  t.equal(thinking('none', 'gemini-3-pro'), undefined, 'C5')
+  t.strictSame(thinking('none', 'gemini-3-pro'), { thinkingBudget: 0 }, 'absent means thinking (decisions.md 81)')
+  const undeclared = (body: JsonObject) =>
+    write('completions', { messages: [hi], ...body }, { upstreamModel: 'gemini-3-pro', features: ['text'] })
+  t.match(undeclared({ reasoning_effort: 'low' }), {
+    body: { generationConfig: undefined },
+    leftOut: ['reasoning_effort']
+  })
+  t.match(undeclared({ reasoning_effort: 'none' }), { body: { generationConfig: undefined }, leftOut: undefined })
 })
 
 t.test('what a client of the protocol says of thinking survives', async t => {
@@ -415,7 +422,11 @@ t.test('a client that asks to see the reasoning gets thoughts, in the words of e
   const hidden = { type: 'adaptive', display: 'omitted' }
   t.strictSame(configOf('messages', { max_tokens: 5, messages: [hi], thinking: hidden }), { maxOutputTokens: 5 })
   const off = { thinking: { type: 'adaptive' }, output_config: { effort: 'none' } }
-  t.strictSame(configOf('messages', { max_tokens: 5, messages: [hi], ...off }), { maxOutputTokens: 5 }, 'C5')
+  t.strictSame(
+    configOf('messages', { max_tokens: 5, messages: [hi], ...off }),
+    { maxOutputTokens: 5, thinkingConfig: { thinkingBudget: 0 } },
+    'the off switch of the wire (decisions.md 81)'
+  )
 })
 
 t.test('a summary of the reasoning may be asked of this kind, and not of one that shows none', async t => {

@@ -80,13 +80,14 @@ export function readRequest(protocol: Protocol, body: JsonObject, isStream = fal
 export interface Target {
   isStream?: boolean
   upstreamModel?: string
+  features?: readonly string[]
 }
 
 /** Writes a client's body on the wire. */
 export function write(
   protocol: Protocol,
   body: JsonObject,
-  { isStream = false, upstreamModel = 'gemini-2.5-pro' }: Target = {}
+  { isStream = false, upstreamModel = 'gemini-2.5-pro', features }: Target = {}
 ): WrittenChat<ContentCompatibleReading> {
-  return contentCompatibleFace.writeChat(readRequest(protocol, body, isStream), { upstreamModel }, options)
+  return contentCompatibleFace.writeChat(readRequest(protocol, body, isStream), { upstreamModel, features }, options)
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { GatewayError, type JsonObject, type NormalizedRequest } from '../../../../../worker/normalized/index.ts'
 import { messagesCompatibleFace } from '../../../../../worker/protocols/messages/provider/face.ts'
 import { makeRequest } from '../../native/support.ts'
-import { options, type Protocol, write, writeMessages } from './support.ts'
+import { options, type Protocol, readRequest, write, writeMessages } from './support.ts'
 
 const hi = { role: 'user', content: 'hi' }
 const toolCall = (id: string, text = '{}', name = 'f') => ({
@@ -559,6 +559,57 @@ t.test('a budget is left out beside sampling that the service refuses with think
     return messagesCompatibleFace.writeChat(request, { upstreamModel: 'm', outputTokensMax: undefined }, options).body
       .thinking
   }
-  for (const sampling of [{}, { temperature: 1, topP: 0.95 }]) t.match(thinkingOf(sampling), { budget_tokens: 2000 })
-  for (const sampling of [{ temperature: 0.2 }, { topP: 0.5 }, { topK: 64 }]) t.equal(thinkingOf(sampling), undefined)
+  for (const sampling of [{}, { temperature: 1, topP: 0.95 }, { topK: 64 }]) {
+    t.match(thinkingOf(sampling), { budget_tokens: 2000 })
+  }
+  for (const sampling of [{ temperature: 0.2 }, { topP: 0.5 }]) t.equal(thinkingOf(sampling), undefined)
 })
+
+t.test('what the service refuses beside other members is left out, and named (decisions.md 78)', async t => {
+  const agent = { temperature: 1, topP: 0.95, topK: 64 }
+  const send = (generationConfig: JsonObject) => {
+    const { body, leftOut } = write('content', { contents: [{ parts: [{ text: 'hi' }] }], generationConfig })
+    const { temperature, top_p, top_k, thinking } = body as Record<string, JsonObject>
+    return { temperature, top_p, top_k, thinking: thinking?.type, leftOut }
+  }
+  t.match(send({ ...agent }), {
+    temperature: undefined,
+    top_p: 0.95,
+    top_k: 64,
+    leftOut: ['generationConfig.temperature']
+  })
+  t.match(send({ ...agent, thinkingConfig: { thinkingBudget: 2000 } }), {
+    top_k: undefined,
+    thinking: 'enabled',
+    leftOut: ['generationConfig.temperature', 'generationConfig.topK']
+  })
+  t.match(send({ ...agent, thinkingConfig: { thinkingBudget: 0 } }), { top_k: 64, thinking: 'disabled' })
+  t.match(send({ temperature: 0.5, topP: 0.95 }), { temperature: 0.5, top_p: 0.95, leftOut: undefined })
+  t.match(send({ temperature: 1 }), { temperature: 1, leftOut: undefined })
+  t.match(send({ temperature: 0.5, thinkingConfig: { thinkingBudget: 2000 } }), {
+    thinking: undefined,
+    leftOut: ['generationConfig.thinkingConfig']
+  })
+})
+
+t.test(
+  'the effort none is the off switch of the wire, where the alias declares an effort (decisions.md 81)',
+  async t => {
+    const bodies: Partial<Record<Protocol, JsonObject>> = {
+      completions: { messages: [hi], reasoning_effort: 'none' },
+      responses: { input: 'hi', reasoning: { effort: 'none' } },
+      messages: { max_tokens: 5, messages: [hi], thinking: { type: 'disabled' } }
+    }
+    const send = (protocol: Protocol, body: JsonObject, features?: readonly string[]) =>
+      messagesCompatibleFace.writeChat(readRequest(protocol, body), { upstreamModel: 'm', features }, options)
+    for (const [protocol, body] of Object.entries(bodies) as Array<[Protocol, JsonObject]>) {
+      for (const features of [undefined, ['reasoning_effort']]) {
+        t.same(send(protocol, body, features).body.thinking, { type: 'disabled' }, protocol)
+      }
+      t.notOk('thinking' in send(protocol, body, ['text']).body, `${protocol}, undeclared`)
+    }
+    const low = send('completions', { messages: [hi], reasoning_effort: 'low' }, ['text'])
+    t.notOk('output_config' in low.body)
+    t.same(low.leftOut, ['reasoning_effort'])
+  }
+)
