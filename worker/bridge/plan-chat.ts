@@ -93,10 +93,11 @@ function writeChat(
   const options = providerOptions[plan.profileId]
   const { outputTokensMax, features, outputLimitField } = plan.capabilities ?? {}
   const target = { upstreamModel, outputTokensMax, features, outputLimitField }
+  const { isStream, messages } = request
   const edited =
     sameWire === undefined || body === undefined
       ? undefined
-      : sameWire.writeChat(body, { ...target, isStream: request.isStream, wireHeaders }, options)
+      : sameWire.writeChat(body, { ...target, isStream, messages, wireHeaders }, options)
   const written = edited ?? face.writeChat(request, target, options)
   for (const path of written.leftOut ?? NOTHING) leftOut.add(path, 'not_on_this_wire')
   const planned = { plan, face, written, leftOut: leftOut.list() }

@@ -11,6 +11,7 @@ import type {
   GatewayError,
   JsonObject,
   NormalizedEvent,
+  NormalizedMessage,
   NormalizedRequest,
   NormalizedResponse,
   ProviderAcceptance
@@ -263,6 +264,8 @@ export interface ResponseReader {
 /** What a call on the client's own wire needs besides the client's body. */
 export interface SameWireTarget extends ChatTarget {
   isStream: boolean
+  /** The conversation as it was read, for media that the alias cannot read. */
+  messages?: readonly NormalizedMessage[]
   /** `ReadContext.wireHeaders`. */
   wireHeaders?: readonly string[] | undefined
 }

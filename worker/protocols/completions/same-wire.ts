@@ -3,6 +3,7 @@
 import type { OutputLimitField } from '../../../shared/profile.ts'
 import { isGatewayCallId, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { SameWireCodec, SameWireTarget } from '../face.ts'
+import { editMedia, putTextPart } from '../shared/edited-media.ts'
 import { JsonEdits } from '../shared/edits.ts'
 import { refuseJsonWithoutSchema } from '../shared/json-object-format.ts'
 import { boundLimit } from '../shared/output-limit.ts'
@@ -60,6 +61,7 @@ export const completionsSameWire: SameWireCodec<ChatCompatibleOptions, ChatCompa
     if (isStream) askForUsage(body, edits)
     leftOut.push(...editLimits(body, edits, target), ...editUndeclared(body, edits, target))
     if (Array.isArray(body.messages)) for (const [index, one] of body.messages.entries()) editMessage(one, edits, index)
+    leftOut.push(...editConversationMedia(target, edits))
     return {
       method: 'POST',
       path: chatPath,
@@ -99,6 +101,10 @@ function editUndeclared(body: JsonObject, edits: JsonEdits, { features }: SameWi
   if (effort === null || features?.includes('reasoning_effort') !== false) return []
   edits.drop('reasoning_effort')
   return ['reasoning_effort']
+}
+
+function editConversationMedia({ messages = [], features }: SameWireTarget, edits: JsonEdits): string[] {
+  return editMedia({ messages, features, readsPages: false, putText: putTextPart }, edits)
 }
 
 /** Bounds the output limit, and gives it the name that the alias declares (decisions.md 72 and 74). */

@@ -4,6 +4,7 @@
 import { asBuffer } from '../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { SameWireCodec } from '../face.ts'
+import { editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
 import { editFrameData } from '../shared/frame-data.ts'
 import { boundLimit } from '../shared/output-limit.ts'
@@ -41,10 +42,12 @@ export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCom
     wantsStreamUsage: false,
     hasTools: Array.isArray(tools) && tools.length > 0
   }),
-  writeChat(body, { upstreamModel, outputTokensMax, isStream, wireHeaders = [] }, options) {
+  writeChat(body, target, options) {
+    const { upstreamModel, outputTokensMax, isStream, features, messages = [], wireHeaders = [] } = target
     const edits = new JsonEdits()
     const leftOut = editRequest(body, edits, upstreamModel)
     leftOut.push(...boundTokens(body, edits, outputTokensMax))
+    leftOut.push(...editMedia({ messages, features, readsPages: true, putText }, edits))
     const method = isStream ? 'streamGenerateContent' : 'generateContent'
     return {
       method: 'POST',
@@ -119,6 +122,19 @@ function editTokenCount(body: JsonObject, upstreamModel: string | undefined): Js
   editRequest(nameless, edits.at(member), upstreamModel)
   edits.set([member, 'model'], writeModelName(upstreamModel))
   return edits
+}
+
+/** Parts inside of a function response are media only: their description is a member of the response. */
+function putText(member: Place, text: string, edits: JsonEdits): void {
+  // The path of media names the member of the part.
+  const place = member.slice(0, -1)
+  const at = place.findIndex(step => step === 'functionResponse' || step === 'function_response')
+  if (at === -1) {
+    edits.set(place, { text })
+    return
+  }
+  edits.drop(...place)
+  edits.set([...place.slice(0, at + 1), 'response', `media_${place.at(-1) ?? 0}`], text)
 }
 
 /** Bounds the output, and a budget of thinking below it (decisions.md 72). */

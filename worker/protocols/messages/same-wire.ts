@@ -3,6 +3,7 @@
 import { asBuffer } from '../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { SameWireCodec } from '../face.ts'
+import { editMedia, putTextPart } from '../shared/edited-media.ts'
 import { JsonEdits } from '../shared/edits.ts'
 import { editFrameData } from '../shared/frame-data.ts'
 import { boundLimit } from '../shared/output-limit.ts'
@@ -39,9 +40,11 @@ export const messagesSameWire: SameWireCodec<MessagesCompatibleOptions, Messages
     wantsStreamUsage: false,
     hasTools: Array.isArray(tools) && tools.length > 0
   }),
-  writeChat(body, { upstreamModel, outputTokensMax, isStream, wireHeaders = [] }, { messagesPath }) {
+  writeChat(body, target, { messagesPath }) {
+    const { upstreamModel, outputTokensMax, isStream, features, messages = [], wireHeaders = [] } = target
     const { edits, leftOut } = editRequest(body, upstreamModel)
     leftOut.push(...boundTokens(body, edits, outputTokensMax))
+    leftOut.push(...editMedia({ messages, features, readsPages: true, putText: putTextPart }, edits))
     return {
       method: 'POST',
       path: messagesPath,

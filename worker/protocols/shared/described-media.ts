@@ -57,7 +57,7 @@ export class MediaPlacer<Block> {
 }
 
 /** The error for media that the model has to read now and that do not reach it. */
-function refuseMedia(part: MediaPart, reason: UnreadReason) {
+export function refuseMedia(part: MediaPart, reason: UnreadReason) {
   const reasonId = {
     images: `feature_not_declared:${IMAGES}`,
     files: `feature_not_declared:${FILES}`,

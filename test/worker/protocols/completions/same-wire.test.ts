@@ -4,7 +4,7 @@ import { completionsSameWire } from '../../../../worker/protocols/completions/sa
 import type { SameWireTarget } from '../../../../worker/protocols/face.ts'
 import { editBody } from '../../../../worker/protocols/shared/spans.ts'
 import { writeStateSignature } from '../../../../worker/protocols/shared/state-signature.ts'
-import { options } from './provider/support.ts'
+import { options, readRequest } from './provider/support.ts'
 
 const messages = '"messages":[{"role":"user","content":"a"}]'
 
@@ -151,5 +151,40 @@ t.test(
     const json = text('"response_format":{"type":"json_object"}')
     t.equal(only(json, { features: ['json_object_output'] }), json.replace('"m"', '"exact"'))
     t.throws(() => send(json, { features: [] }), { code: 'unsupported_response_format', param: 'response_format.type' })
+  }
+)
+
+t.test(
+  'media that the alias cannot read are described in the history, and refused in the newest turn (decisions.md 72)',
+  async t => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+    const sendMedia = (list: JsonObject[], features: readonly string[]) => {
+      const body = { model: 'm', messages: list, n: 2 }
+      const read = readRequest('completions', body).messages
+      const [sent, leftOut] = send(JSON.stringify(body), { messages: read, features })
+      return [JSON.parse(sent ?? '').messages, leftOut]
+    }
+    const user = { role: 'user', content: [{ type: 'text', text: 'see' }, image] }
+    const answer = { role: 'assistant', content: 'seen' }
+    const question = { role: 'user', content: 'and?' }
+    const described = { type: 'text', text: '[image/png, 3 bytes: this model reads no images]' }
+    t.strictSame(sendMedia([user, answer, question], []), [
+      [{ role: 'user', content: [{ type: 'text', text: 'see' }, described] }, answer, question],
+      ['messages[0].content[1]']
+    ])
+    t.strictSame(sendMedia([user, answer, question], ['image_references']), [[user, answer, question], undefined])
+    t.throws(() => sendMedia([question, answer, user], []), {
+      code: 'unsupported_semantic',
+      param: 'messages[2].content[1]'
+    })
+    const call = {
+      role: 'assistant',
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }]
+    }
+    const result = { role: 'tool', tool_call_id: 'a', content: [image] }
+    t.strictSame(sendMedia([question, call, result], []), [
+      [question, call, { ...result, content: [described] }],
+      ['messages[2].content[0]']
+    ])
   }
 )

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../../worker/normalized/index.ts'
+import { messagesFace } from '../../../../worker/protocols/messages/client/face.ts'
 import { GATEWAY_SIGNATURE } from '../../../../worker/protocols/messages/client/signature.ts'
 import { messagesSameWire } from '../../../../worker/protocols/messages/same-wire.ts'
 
@@ -94,3 +95,30 @@ t.test('the output and the thinking are bounded by the alias, with a notice (dec
   ])
   t.strictSame(send({ max_tokens: 9000, thinking: budget }, 1024), [{ max_tokens: 1024 }, ['max_tokens', 'thinking']])
 })
+
+t.test(
+  'media that the alias cannot read are described in the history, and refused in the newest turn (decisions.md 72)',
+  async t => {
+    const send = (messages: JsonObject[], features: readonly string[]) => {
+      const body = { model: 'a', max_tokens: 9, messages }
+      const read = messagesFace.readRequest(body, { requestId: 'r' }).messages
+      const target = { upstreamModel: 'b', isStream: false, messages: read, features }
+      const written = messagesSameWire.writeChat(body, target, options)
+      return [written.body.messages, written.leftOut]
+    }
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
+    const described = { type: 'text', text: '[image/png, 3 bytes: this model reads no images]' }
+    const seen = { role: 'user', content: [image] }
+    const answer = { role: 'assistant', content: [call] }
+    const result = (content: JsonObject[]) => ({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'a', content }]
+    })
+    t.strictSame(send([seen, answer, result([image])], []), [
+      [{ role: 'user', content: [described] }, answer, result([described])],
+      ['messages[0].content[0]', 'messages[2].content[0].content[0]']
+    ])
+    t.strictSame(send([seen, answer, result([image])], ['image_references'])[1], undefined)
+    t.throws(() => send([user, { role: 'assistant', content: 'x' }, seen], []), { code: 'unsupported_semantic' })
+  }
+)
