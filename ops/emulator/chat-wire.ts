@@ -56,6 +56,8 @@ export interface ChatWire {
   stateIdForm: 'random' | 'time-ordered' | null
   /** @throws UpstreamError with the status and text with which the upstream refuses the request. */
   read: (body: unknown, scope: ReadScope) => ReadResult
+  /** Refuses what some services of this wire refuse. Throws UpstreamError. */
+  checkStrictly?: (body: unknown, step: Step) => void
   /** Writes the body of a response that is not streamed. */
   write: (context: ResponseContext) => Record<string, unknown>
   /** The text of a whole response that `[[malformed:NAME]]` breaks; undefined for a name that this wire does not have. */

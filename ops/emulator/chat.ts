@@ -46,6 +46,7 @@ export async function respondToChat(
     return
   }
   if (step.refusedMember !== undefined) refuseMember(input.body, step.refusedMember)
+  wire.checkStrictly?.(input.body, step)
   // No byte is sent; the connection stays open until the client disconnects or the emulator closes.
   if (step.hangAfterFrames === HANG_BEFORE_HEADERS) return
   if (step.breakAfterFrames === 0) {

@@ -1,5 +1,13 @@
 // One reader per directive, which reads its value into a step.
-import { type DirectiveError, HANG_BEFORE_HEADERS, reasoningForms, type Step, usageForms } from './directive-steps.ts'
+import {
+  type DirectiveError,
+  HANG_BEFORE_HEADERS,
+  reasoningForms,
+  type Step,
+  shapeNames,
+  strictNames,
+  usageForms
+} from './directive-steps.ts'
 import { asJson, type JsonValue } from './json.ts'
 import { malformedNames } from './malformed-chat.ts'
 import { malformedMessagesNames } from './malformed-messages.ts'
@@ -124,6 +132,22 @@ function readRefuse(step: Step, value: string): boolean {
   return true
 }
 
+/** Reads `NAME,NAME`. */
+function readStrict(step: Step, value: string): boolean {
+  const names = value.split(',').map(name => strictNames.find(known => known === name.trim()))
+  if (!names.every(name => name !== undefined)) return false
+  step.strict = names
+  return true
+}
+
+/** Reads `URL [TITLE]`. */
+function readCitation(step: Step, value: string): boolean {
+  const match = /^\s*(\S+)(?:\s+([\s\S]*\S))?\s*$/.exec(value)
+  if (match?.[1] === undefined) return false
+  step.citations = [...(step.citations ?? []), { url: match[1], title: match[2] ?? match[1] }]
+  return true
+}
+
 function readFlaky(step: Step, value: string): boolean {
   const match = /^\s*(\d{1,4}):([\s\S]*)$/.exec(value)
   const error = match === null ? undefined : parseError(match[2] ?? '')
@@ -241,6 +265,8 @@ export const readers: Record<string, Reader> = {
     step.noUsage = true
   }),
 
+  cite: readCitation,
+
   callsplit: flag(step => {
     step.callInOwnDelta = true
   }),
@@ -278,6 +304,9 @@ export const readers: Record<string, Reader> = {
   extra: flag(step => {
     step.extra = true
   }),
+  shape: oneOf(shapeNames, (step, value) => {
+    step.shape = value
+  }),
   reasonform: oneOf(reasoningForms, (step, value) => {
     step.reasoningForm = value
   }),
@@ -312,6 +341,7 @@ export const readers: Record<string, Reader> = {
   error: readError,
   flaky: readFlaky,
   refuse: readRefuse,
+  strict: readStrict,
   hang: number(
     (step, value) => {
       step.hangAfterFrames = value

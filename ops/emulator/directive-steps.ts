@@ -29,6 +29,33 @@ export type ReasoningForm = (typeof reasoningForms)[number]
 export const usageForms = ['after', 'finish', 'every', 'first'] as const
 export type UsageForm = (typeof usageForms)[number]
 
+/** Services whose form a response of the chat wire may have: `openai-shapes.ts`. */
+export const shapeNames = [
+  'azure',
+  'deepseek',
+  'groq',
+  'kimi',
+  'llama.cpp',
+  'mistral',
+  'ollama',
+  'openrouter',
+  'perplexity',
+  'vllm',
+  'xai',
+  'zhipu'
+] as const
+export type ShapeName = (typeof shapeNames)[number]
+
+/** What services on the chat wire refuse and others do not: `openai-strict.ts`. */
+export const strictNames = ['effort', 'limit', 'metadata', 'noeffort', 'parallel', 'reasoning', 'temperature'] as const
+export type StrictName = (typeof strictNames)[number]
+
+/** A web page that a response cites. */
+export interface DirectiveCitation {
+  url: string
+  title: string
+}
+
 /** The directives of one response, in groups as in README.md: its content, its form, its faults, its framing. */
 export interface Step {
   text?: string
@@ -44,6 +71,7 @@ export interface Step {
   finishReason?: string
   usage?: { input: number; output: number; cached: number }
   noUsage?: boolean
+  citations?: DirectiveCitation[]
 
   callInOwnDelta?: boolean
   callOnMessage?: boolean
@@ -55,6 +83,7 @@ export interface Step {
   stateIdKey?: string
   noRole?: boolean
   createdForm?: 'string' | 'alias'
+  shape?: ShapeName
   reasoningForm?: ReasoningForm
   usageForm?: UsageForm
   refusal?: string
@@ -71,6 +100,7 @@ export interface Step {
   error?: DirectiveError
   flaky?: { times: number; error: DirectiveError }
   refusedMember?: { name: string; status: number }
+  strict?: readonly StrictName[]
   hangAfterFrames?: number
   breakAfterFrames?: number | 'middle'
   badJson?: string
@@ -105,7 +135,7 @@ export function createStep(): Step {
   return { calls: [], builtins: [] }
 }
 
-/** Returns a step with only the timing and framing members, which also apply to the rounds after a call. */
+/** Returns a step with only the members of timing, framing and service, which also apply to the rounds after a call. */
 function keepFraming(step: Step): Step {
   const kept: Step = { calls: [], builtins: [] }
   for (const name of ['slowMs', 'tickMs', 'bytesPerWrite'] as const) {
@@ -125,6 +155,10 @@ function keepFraming(step: Step): Step {
     if (step[name] === true) kept[name] = true
   }
   if (step.headers !== undefined) kept.headers = step.headers
+  // The service is the same one in every round.
+  if (step.shape !== undefined) kept.shape = step.shape
+  if (step.strict !== undefined) kept.strict = step.strict
+  if (step.reasoningForm !== undefined) kept.reasoningForm = step.reasoningForm
   return kept
 }
 

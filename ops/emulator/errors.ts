@@ -4,13 +4,25 @@ export class UpstreamError extends Error {
   readonly status: number
   readonly headers: Record<string, string>
   readonly isHtml: boolean
+  /** The code of the error and the member that it is about, on a wire that has them. */
+  readonly code: string | undefined
+  readonly param: string | undefined
 
-  constructor(status: number, message: string, options?: { headers?: Record<string, string>; isHtml?: boolean }) {
+  constructor(status: number, message: string, options: UpstreamErrorOptions = {}) {
     super(message)
     this.status = status
-    this.headers = options?.headers ?? {}
-    this.isHtml = options?.isHtml ?? false
+    this.headers = options.headers ?? {}
+    this.isHtml = options.isHtml ?? false
+    this.code = options.code
+    this.param = options.param
   }
+}
+
+export interface UpstreamErrorOptions {
+  headers?: Record<string, string>
+  isHtml?: boolean
+  code?: string
+  param?: string
 }
 
 const statusTexts: Record<number, string> = {

@@ -1,6 +1,6 @@
 // The OpenAI chat-completions wire under `/openai/v1`: writes the same plans as a `chat_compatible` provider does.
 import { adjustPayload, type ChatWire, extraMember, type ResponseContext } from './chat-wire.ts'
-import type { UpstreamError } from './errors.ts'
+import type { UpstreamError, UpstreamErrorOptions } from './errors.ts'
 import { type Exchange, sendBody, sendJson, writeHtmlError } from './exchange.ts'
 import { writeMalformed } from './malformed-chat.ts'
 import {
@@ -8,12 +8,15 @@ import {
   createResponseId,
   FINGERPRINT,
   mapFinishReason,
+  writeAnnotations,
   writeArguments,
   writeReasoning,
   writeThinkText,
   writeUsage
 } from './openai-message.ts'
+import { applyShape } from './openai-shapes.ts'
 import { writeOpenAiFrames } from './openai-stream.ts'
+import { checkOpenAiStrictly } from './openai-strict.ts'
 import { readOpenAiChat } from './read-openai.ts'
 
 const errorTypes: Record<number, { type: string; code: string | null }> = {
@@ -22,9 +25,14 @@ const errorTypes: Record<number, { type: string; code: string | null }> = {
   429: { type: 'requests', code: 'rate_limit_exceeded' }
 }
 
-function writeError(status: number, message: string): Record<string, unknown> {
+function writeError(
+  status: number,
+  message: string,
+  { code, param }: Pick<UpstreamErrorOptions, 'code' | 'param'> = {}
+): Record<string, unknown> {
   const fallback = { type: status >= 500 ? 'server_error' : 'invalid_request_error', code: null }
-  return { error: { message, param: null, ...(errorTypes[status] ?? fallback) } }
+  const own = code === undefined ? {} : { code }
+  return { error: { message, param: param ?? null, ...(errorTypes[status] ?? fallback), ...own } }
 }
 
 /** Sends an error in the envelope of this wire, or as a proxy's HTML page. */
@@ -32,10 +40,15 @@ export function sendOpenAiError(exchange: Exchange, error: UpstreamError): void 
   if (error.isHtml) {
     const body = writeHtmlError(error.status, error.message)
     sendBody(exchange, { status: error.status, contentType: 'text/html', body, headers: error.headers })
-  } else sendJson(exchange, error.status, writeError(error.status, error.message), error.headers)
+  } else sendJson(exchange, error.status, writeError(error.status, error.message, readWords(error)), error.headers)
 }
 
-function write(context: ResponseContext): Record<string, unknown> {
+function readWords({ code, param }: UpstreamError): Pick<UpstreamErrorOptions, 'code' | 'param'> {
+  return { ...(code === undefined ? {} : { code }), ...(param === undefined ? {} : { param }) }
+}
+
+function write(given: ResponseContext): Record<string, unknown> {
+  const { shape, context } = applyShape(given)
   const { plan, request, createdSeconds } = context
   const usage = writeUsage(plan)
   const body = {
@@ -47,7 +60,7 @@ function write(context: ResponseContext): Record<string, unknown> {
     ...(usage === null ? {} : { usage }),
     system_fingerprint: FINGERPRINT
   }
-  return adjustPayload(body, plan.step)
+  return adjustPayload(shape?.whole?.(body, context) ?? body, plan.step)
 }
 
 function writeMessage(context: ResponseContext): Record<string, unknown> {
@@ -61,6 +74,7 @@ function writeMessage(context: ResponseContext): Record<string, unknown> {
     refusal: step.refusal ?? null,
     ...writeReasoning(plan.reasoning, step.reasoningForm),
     ...writeCalls(context),
+    ...writeAnnotations(plan),
     ...extraMember(step)
   }
 }
@@ -83,6 +97,7 @@ function writeCalls(context: ResponseContext): Record<string, unknown> {
 export const openAiChat: ChatWire = {
   stateIdForm: null,
   read: readOpenAiChat,
+  checkStrictly: checkOpenAiStrictly,
   write,
   writeMalformed,
   writeFrames: writeOpenAiFrames,

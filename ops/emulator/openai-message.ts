@@ -42,6 +42,16 @@ export function createResponseId(context: ResponseContext): string {
   return `chatcmpl-${context.createId().replaceAll('-', '')}`
 }
 
+/** The member of a message or a delta with the cited pages: each stands for the whole text. */
+export function writeAnnotations({ step, text }: ResponsePlan): Record<string, unknown> {
+  if (step.citations === undefined) return {}
+  const annotations = step.citations.map(({ url, title }) => ({
+    type: 'url_citation',
+    url_citation: { url, title, start_index: 0, end_index: text.length }
+  }))
+  return { annotations }
+}
+
 /** The text in front of the content when a provider leaves the reasoning inside it; empty without reasoning. */
 export function writeThinkText(reasoning: string): string {
   return reasoning === '' ? '' : `<think>\n${reasoning}\n</think>\n\n`

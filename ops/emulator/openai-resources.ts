@@ -2,6 +2,7 @@
 import { countEmbeddingTokens, embedText } from './embeddings.ts'
 import { badRequest, UpstreamError, unprocessable } from './errors.ts'
 import { isObject } from './json.ts'
+import { findBatchMax } from './openai-models.ts'
 import { checkOpenAiModel } from './read-openai.ts'
 
 const openAiModels = ['emulator-small', 'emulator-large', 'emulator-embeddings'].map(id => ({
@@ -35,6 +36,11 @@ export function writeOpenAiEmbeddings(body: unknown): unknown {
   const model = checkOpenAiModel(body.model)
   const inputs = typeof body.input === 'string' ? [body.input] : body.input
   if (!Array.isArray(inputs) || inputs.length === 0) throw badRequest("'input' must be a text or a list of texts")
+  const batchMax = findBatchMax(model)
+  if (inputs.length > batchMax) {
+    const message = `'input' must have at most ${batchMax} texts, but has ${inputs.length}`
+    throw new UpstreamError(400, message, { param: 'input' })
+  }
   const length = typeof body.dimensions === 'number' ? body.dimensions : VECTOR_LENGTH
   if (!Number.isInteger(length) || length < 1 || length > VECTOR_LENGTH_MAX)
     throw unprocessable('dimensions is out of range')

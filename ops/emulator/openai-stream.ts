@@ -8,11 +8,14 @@ import {
   createResponseId,
   FINGERPRINT,
   mapFinishReason,
+  writeAnnotations,
   writeArguments,
   writeReasoning,
   writeThinkText,
   writeUsage
 } from './openai-message.ts'
+import { applyShape } from './openai-shapes.ts'
+import type { ChatShape, Chunk } from './shape-tools.ts'
 import { cutText, splitIntoDeltas } from './tokens.ts'
 
 const ARGUMENT_PIECE_LENGTH = 12
@@ -21,7 +24,8 @@ const THINK_PIECE_LENGTH = 5
 type Delta = Record<string, unknown>
 
 /** Writes the frames of a streamed response. */
-export function writeOpenAiFrames(context: ResponseContext): Frame[] {
+export function writeOpenAiFrames(given: ResponseContext): Frame[] {
+  const { shape, context } = applyShape(given)
   const { plan, includeUsage } = context
   const { step } = plan
   const usageForm = step.usageForm ?? 'after'
@@ -60,7 +64,18 @@ export function writeOpenAiFrames(context: ResponseContext): Frame[] {
   const isAfter = usageForm === 'first' || (usageForm === 'after' && includeUsage)
   if (isAfter && usage !== null) pushChunk([], 'finish', usage)
   frames.push({ event: null, data: '[DONE]', kind: 'done' })
-  return step.malformed === undefined ? frames : [...breakStream(step.malformed, frames, write)]
+  const shaped = shape?.stream === undefined ? frames : reshape(frames, shape.stream, context)
+  return step.malformed === undefined ? shaped : [...breakStream(step.malformed, shaped, write)]
+}
+
+/** Gives the chunks in front of the end marker another form. */
+function reshape(frames: readonly Frame[], shape: NonNullable<ChatShape['stream']>, context: ResponseContext): Frame[] {
+  const end = frames.filter(({ kind }) => kind === 'done')
+  const chunks = frames
+    .filter(({ kind }) => kind !== 'done')
+    .map(({ data, kind }): Chunk => ({ payload: JSON.parse(data), kind }))
+  const shaped = shape(chunks, context)
+  return [...shaped.map(({ payload, kind }) => ({ event: null, data: JSON.stringify(payload), kind })), ...end]
 }
 
 function writeHead(context: ResponseContext): Record<string, unknown> {
@@ -90,6 +105,7 @@ function listDeltas(context: ResponseContext): Delta[] {
   }
   if (refusal !== undefined) for (const piece of splitIntoDeltas(refusal)) list.push({ refusal: piece })
   else for (const piece of deltas) list.push({ content: piece })
+  if (step.citations !== undefined) list.push(writeAnnotations(plan))
   return [...list, ...listCallDeltas(context, step)]
 }
 

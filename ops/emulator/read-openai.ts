@@ -3,6 +3,7 @@ import type { ChatRequest, ChatTurn, DeclaredFunction, ToolChoice } from './chat
 import type { ReadResult, ReadScope } from './chat-wire.ts'
 import { UpstreamError } from './errors.ts'
 import { asJson, isObject, type JsonValue } from './json.ts'
+import { alwaysReasons } from './openai-models.ts'
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
 /** Model ids of this form do not exist; all others exist, so that a profile can use any model name. */
@@ -81,7 +82,7 @@ export function readOpenAiChat(body: unknown, _scope: ReadScope): ReadResult {
     choice: readChoice(body.tool_choice, functions),
     allowsParallelCalls: body.parallel_tool_calls !== false,
     output: readOutput(body.response_format),
-    wantsReasoning: typeof body.reasoning_effort === 'string' && body.reasoning_effort !== 'none',
+    wantsReasoning: typeof body.reasoning_effort === 'string' ? body.reasoning_effort !== 'none' : alwaysReasons(model),
     isStream: body.stream === true,
     tokensMax: typeof tokensMax === 'number' ? tokensMax : null,
     topLogprobs: 0

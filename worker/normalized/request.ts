@@ -1,7 +1,6 @@
 // What a client asked for, in terms that all client protocols and all provider kinds share (`gateway.normalized.v1`).
 // An absent member means that the client did not send it; a member is never filled with a default here.
 
-import type { OutputLimitField } from '../../shared/profile.ts'
 import type { Diagnostics, NormalizedMessage } from './content.ts'
 import type { GatewayError } from './error.ts'
 import type { FieldPaths } from './field-paths.ts'
@@ -85,7 +84,7 @@ export interface RequestEcho {
 /** What services on the wire of chat completions tell apart and no other wire does. */
 export interface ChatWireNames {
   /** The name that the client gave its output limit; absent when it gave none, or one of another wire. */
-  outputLimit?: OutputLimitField
+  outputLimit?: 'max_tokens' | 'max_completion_tokens'
 }
 
 export interface NormalizedRequest {

@@ -49,6 +49,8 @@ export class CallReader {
   /** The streamed calls. */
   readonly #opened: OpenCall[] = []
   #last: OpenCall | undefined
+  /** The calls of the last list of several. */
+  #list: readonly OpenCall[] = []
   #count = 0
   readonly #issuedIds = new Set<string>()
 
@@ -94,12 +96,16 @@ export class CallReader {
 
   /** Reads the deltas of one frame. Raises `provider_protocol_error` for a malformed or changed call. */
   readDeltas(deltas: readonly unknown[]): void {
-    for (const delta of deltas) {
+    const list: OpenCall[] = []
+    for (const [position, delta] of deltas.entries()) {
       if (!isJsonObject(delta)) throw malformed(STREAMED)
       const index = delta.index ?? undefined
       if (index !== undefined && (!Number.isSafeInteger(index) || (index as number) < 0)) throw malformed(STREAMED)
-      this.#readDelta(delta, index as number | undefined)
+      // Without an index and an id, the place in a list of several tells the calls apart.
+      const place = deltas.length > 1 ? this.#list[position] : undefined
+      list.push(this.#readDelta(delta, index as number | undefined, place))
     }
+    if (list.length > 1) this.#list = list
   }
 
   /** Reads a delta of the legacy call. */
@@ -131,10 +137,11 @@ export class CallReader {
     this.#options.assembler.toolCall(head, text ?? '')
   }
 
-  #readDelta(delta: JsonObject, index: number | undefined): void {
+  /** @param place the call at this place of the last list, where the delta stands in a list too. */
+  #readDelta(delta: JsonObject, index: number | undefined, place?: OpenCall): OpenCall {
     const { name, text: piece } = this.#readFunction(delta.function, STREAMED)
     const id = readId(delta.id, STREAMED)
-    const known = this.#find(index, id)
+    const known = index === undefined && id === undefined && place !== undefined ? place : this.#find(index, id)
     const call =
       known === undefined || isOther(known, { id, name, text: piece }) ? this.#open(delta, name, index) : known
     // Some servers end the arguments with white space after other content has begun: it adds nothing to the call.
@@ -157,6 +164,7 @@ export class CallReader {
       state,
       ...(isFirst || isNamed ? { id: call.id, ...head } : {})
     })
+    return call
   }
 
   #identify(call: OpenCall, id: string): void {

@@ -26,9 +26,14 @@ const STOP_WORDS: ReadonlySet<string> = new Set([
   'stop',
   'function_call',
   'tool_calls',
+  'tool_call',
   'end_turn',
   'stop_sequence',
-  'tool_use'
+  'tool_use',
+  'eos',
+  'eos_token',
+  'complete',
+  'completed'
 ])
 
 /** Maps a finish reason (content.md 5.1). A reason that a provider of the same protocol sent stays unchanged. */

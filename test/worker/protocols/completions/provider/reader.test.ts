@@ -252,6 +252,11 @@ t.test('calls in every dialect', async t => {
       calls(begin(undefined, 'a', 'f', '{"x"'), begin(undefined, 'b', 'g', '{')),
       calls(call(undefined, { id: 'a' }, ':1}'), call(undefined, { id: 'b' }, '}'))
     ],
+    'without an index, told apart by their places': [
+      calls(begin(undefined, 'a', 'f'), begin(undefined, 'b', 'g')),
+      calls(call(undefined, {}, '{"x"'), call(undefined, {}, '{')),
+      calls(call(undefined, {}, ':1}'), call(undefined, {}, '}'))
+    ],
     'all with the same index': [calls(begin(0, 'a', 'f', '{"x":1}')), calls(begin(0, 'b', 'g', '{}'))],
     'with the id and the name in every delta': [
       calls(begin(0, 'a', 'f', '{"x"')),
