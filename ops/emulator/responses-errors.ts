@@ -4,13 +4,8 @@ import { type Exchange, sendBody, sendJson, writeHtmlError } from './exchange.ts
 
 /** The error for a member of the request, with the code of the service. */
 export class MemberError extends UpstreamError {
-  readonly param: string | null
-  readonly code: string | null
-
-  constructor(message: string, { param = null, code = null, status = 400 }: MemberErrorOptions = {}) {
-    super(status, message)
-    this.param = param
-    this.code = code
+  constructor(message: string, { param, code, status = 400 }: MemberErrorOptions = {}) {
+    super(status, message, { ...(param != null && { param }), ...(code != null && { code }) })
   }
 }
 
@@ -47,7 +42,8 @@ const errorTypes: Record<number, { type: string; code: string | null }> = {
 export function writeResponsesError(error: { status: number; message: string }): Record<string, unknown> {
   const { status, message } = error
   const fallback = { type: status >= 500 ? 'server_error' : 'invalid_request_error', code: null }
-  const named = error instanceof MemberError ? { param: error.param, code: error.code } : { param: null }
+  const named =
+    error instanceof MemberError ? { param: error.param ?? null, code: error.code ?? null } : { param: null }
   return { error: { message, ...(errorTypes[status] ?? fallback), ...named } }
 }
 

@@ -140,7 +140,7 @@ export const serviceShapes: Readonly<Record<Exclude<ShapeName, 'llama.cpp' | 'ol
           if (index === 0) return { payload: { ...payload, x_groq: { id: 'req_01emulator', seed: 7 } }, kind }
           if (kind !== 'finish') return { payload, kind }
           const usage = addGroqTimes(payload.usage)
-          return { payload: { ...omit(payload, 'usage'), x_groq: { id: 'req_01emulator', usage } }, kind }
+          return { payload: { ...payload, usage, x_groq: { id: 'req_01emulator', usage } }, kind }
         }
       )
   },

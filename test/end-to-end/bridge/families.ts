@@ -97,7 +97,8 @@ const completions: Family = {
     const { message, finish_reason: finish } = json.choices[0]
     return {
       text: message.content ?? '',
-      reasoning: message.reasoning_content ?? '',
+      // On its own wire a provider's name for it stays.
+      reasoning: message.reasoning_content ?? message.reasoning ?? '',
       refusal: message.refusal ?? '',
       calls: (message.tool_calls ?? []).map(readChatCall),
       finish,
@@ -116,7 +117,7 @@ const completions: Family = {
     const join = (name: string) => choices.map(({ delta }) => delta[name] ?? '').join('')
     return {
       text: join('content'),
-      reasoning: join('reasoning_content'),
+      reasoning: choices.map(({ delta }) => delta.reasoning_content ?? delta.reasoning ?? '').join(''),
       refusal: join('refusal'),
       calls: calls.map(readChatCall),
       finish: choices.findLast(choice => choice.finish_reason)?.finish_reason,

@@ -78,7 +78,7 @@ t.test('what is special of each shape', async t => {
   t.match((await ask(prompt('deepseek'))).usage, { prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 })
   t.match((await ask(prompt('kimi'))).usage, { cached_tokens: 4, prompt_tokens_details: undefined })
   t.match(await stream(prompt('kimi')).then(chunks => chunks.at(-2)), { choices: [{ usage: { cached_tokens: 4 } }] })
-  t.match(await last('groq'), { x_groq: { usage: { prompt_tokens: 10 } }, usage: undefined })
+  t.match(await last('groq'), { x_groq: { usage: { prompt_tokens: 10 } }, usage: { prompt_tokens: 10 } })
   t.match(await message('groq', '[[reason:why]]'), { reasoning: 'why' })
   const zhipu = await ask(prompt('zhipu', '[[cite:https://a.example/x A page]]'))
   t.match(zhipu, { object: undefined, web_search: [{ title: 'A page', link: 'https://a.example/x' }] })

@@ -8,6 +8,7 @@ import { JsonEdits } from '../shared/edits.ts'
 import { editFrameData, findFrameData } from '../shared/frame-data.ts'
 import { editJson } from '../shared/spans.ts'
 import { type CallEditor, createCallEditor } from './call-editor.ts'
+import { joinParts } from './provider/content-parts.ts'
 import { readFinishWord, type WireFinish } from './provider/finish-words.ts'
 import type { ChatCompatibleReading } from './provider/reading.ts'
 
@@ -16,8 +17,8 @@ const END_MARK = '[DONE]'
 const END_MARK_BYTES_MAX = 32
 const END_FRAME = `data: ${END_MARK}\n\n`
 
-/** What a chunk must be looked at for: the end of a choice, calls, counts. In texts the quotes are escaped, so that no text looks like it. */
-const SPECIAL = /"finish_reason"\s*:\s*[^n\s]|"(?:tool_calls|function_call|usage)"\s*:\s*[^n\s]/
+/** What a chunk must be looked at for: the end of a choice, calls, counts, a content in parts. In texts the quotes are escaped, so that no text looks like it. */
+const SPECIAL = /"finish_reason"\s*:\s*[^n\s]|"(?:tool_calls|function_call|usage)"\s*:\s*[^n\s]|"content"\s*:\s*\[/
 
 /** One choice of the response so far. */
 interface Choice {
@@ -128,6 +129,7 @@ export class CompletionsEditor implements ResponseEditor {
       // A helper of an SDK refuses a message without a role.
       if (known === undefined && typeof delta.role !== 'string') edits.set(['delta', 'role'], 'assistant')
       state.calls.editDeltas(delta, edits.at('delta'))
+      editContent(delta, edits.at('delta'))
     }
     // Some servers send '' until the end (field-lessons.md A10).
     if (word === '') edits.set(['finish_reason'], null)
@@ -141,6 +143,7 @@ export class CompletionsEditor implements ResponseEditor {
     if (isJsonObject(message)) {
       if (typeof message.role !== 'string') edits.set(['message', 'role'], 'assistant')
       calls.editWhole(message, edits.at('message'))
+      editContent(message, edits.at('message'))
     }
     if (typeof word === 'string' && OWN_WORDS.has(word)) return
     edits.set(['finish_reason'], writeFinish(readFinishWord(word), calls.count))
@@ -171,6 +174,15 @@ function writeFinish(finish: WireFinish, callCount: number): string {
 function* listObjects(list: JsonValue | undefined): Generator<[number, JsonObject]> {
   if (!Array.isArray(list)) return
   for (const [index, item] of list.entries()) if (isJsonObject(item)) yield [index, item]
+}
+
+/** A content of a message or a delta that is a list of parts becomes a text, and its thinking the member that other services have for it. */
+function editContent(holder: JsonObject, edits: JsonEdits): void {
+  const joined = joinParts(holder.content)
+  if (joined === undefined) return
+  edits.set(['content'], joined.text)
+  const hasOwn = [holder.reasoning_content, holder.reasoning].some(member => typeof member === 'string')
+  if (joined.thinking !== '' && !hasOwn) edits.set(['reasoning_content'], joined.thinking)
 }
 
 /** Shows cached tokens that stand beside the counts where clients look for them. */

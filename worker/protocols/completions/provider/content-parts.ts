@@ -25,6 +25,25 @@ export function readContent(content: unknown, taker: ContentTaker, fault: string
   }
 }
 
+/** The texts of a content that is a list of parts; undefined for any other content, and for a list of something else. */
+export function joinParts(content: unknown): { text: string; thinking: string } | undefined {
+  if (!Array.isArray(content) || !content.every(isJsonObject)) return undefined
+  const joined = { text: '', thinking: '' }
+  const taker: ContentTaker = {
+    text(piece) {
+      joined.text += piece
+    },
+    thinking(piece) {
+      joined.thinking += piece
+    },
+    refusal(piece) {
+      joined.text += piece
+    }
+  }
+  for (const part of content) readPart(part, taker)
+  return joined
+}
+
 /** Parts of other types, such as references to the results of a search, hold no text of the model. */
 function readPart(part: Readonly<Record<string, unknown>>, taker: ContentTaker): void {
   switch (part.type) {
