@@ -4,7 +4,7 @@ import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
-import type { NormalizedEvent } from '../normalized/index.ts'
+import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
 import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/face.ts'
 
 /** On whose behalf a provider is called. */
@@ -83,6 +83,10 @@ export interface ChatCall {
   reading: unknown
   /** The body is the client's own, and the response goes to the client as the provider writes it (`SameWireCodec`). */
   isSameWire?: true
+  /** The client's own words, for the notice of members that the provider refuses. */
+  request?: Pick<NormalizedRequest, 'fieldPaths' | 'tools' | 'wantsStreamUsage'>
+  /** The client or the alias wants no member left out (decisions.md 71). */
+  refusesUnsupported?: true
 }
 
 /** A call other than a chat, written on its provider's wire. */

@@ -37,6 +37,7 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const call: TranslatedChat = { request, ...facts, plan, path, headers, body: bytes, attachments, reading }
   if (leftOut.length > 0) call.leftOut = leftOut
   if (isSameWire) call.isSameWire = true
+  if (refusesUnsupported === true || plan.capabilities?.refusesUnsupported === true) call.refusesUnsupported = true
   return call
 }
 

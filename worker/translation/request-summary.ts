@@ -40,11 +40,13 @@ export function summarizeRequest(request: NormalizedRequest, protocol: ChatJob['
 function nameTool(tool: NormalizedTool): NormalizedTool {
   switch (tool.type) {
     case 'function': {
-      const { type, name, namespace, freeForm } = tool
+      const { type, name, namespace, freeForm, memberPaths } = tool
       const named: FunctionTool =
         namespace === undefined ? { type, name, parameters: {} } : { type, name, namespace, parameters: {} }
       // The calls of a custom tool have a form of their own.
       if (freeForm !== undefined) named.freeForm = {}
+      // A provider may refuse a member of the declaration.
+      if (memberPaths !== undefined) named.memberPaths = memberPaths
       return named
     }
     case 'hosted':

@@ -12,6 +12,7 @@ import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
 import { createFixedCredential, type Sign, signNothing } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
+import { RefusedMembers } from '../http/refused-members.ts'
 import { refuseRedirects } from '../http/response-head.ts'
 import type { RetryPolicy } from '../http/retry.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
@@ -49,7 +50,10 @@ export function createCompatibleKind(
   }
 }
 
-/** A call has one attempt: a repeated one could run twice, and the client decides about that. */
+/**
+ * A call has one attempt: a repeated one could run twice, and the client decides about that. Only one that the provider refuses because
+ * of an optional member is repeated without it (decisions.md 79).
+ */
 const NO_RETRIES: RetryPolicy = { retriesMax: 0, backoffSeconds: 0, statuses: [] }
 
 function createExecutor(
@@ -82,13 +86,14 @@ function createExecutor(
     now: dependencies.now,
     random: dependencies.random
   })
+  const refused = new RefusedMembers({ log, now: dependencies.now })
   return createHttpExecutor({
     providerKind,
     wire: profile.wire,
     faces,
     faceOptions: readOptions(profile.baseUrl),
     client,
-    hooks: {},
+    hooks: { openFallback: (call, context) => refused.open(call, context) },
     redaction,
     largeResponses: dependencies.largeResponses,
     lifetime,

@@ -50,12 +50,13 @@ export async function uploadAttachments(
 /** The chat as a call to its provider, with its final body. */
 export function describeChatCall(
   dependencies: ChatDependencies,
-  { path, headers, body: translated, ownMemory }: ChatCall,
+  call: ChatCall,
   written: Bytes,
   context: CallContext
 ): ProviderCall {
-  const fallback = dependencies.hooks.bodyFallback
-  const body = fallback === undefined ? written : fallback.prepare(joinBytes(written))
+  const { path, headers, body: translated, ownMemory } = call
+  const fallback = dependencies.hooks.openFallback?.(call, context)
+  const body = fallback === undefined ? written : fallback.prepare(written)
   logPayload(dependencies, 'upstream_chat_completion_request', body, context)
   return {
     operation: 'chat',

@@ -19,7 +19,7 @@ import {
   openStopFilter,
   uploadAttachments
 } from './chat-call.ts'
-import { reviseCall } from './client.ts'
+import { type ProviderCall, reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
 import { reportCallFailure } from './failure-report.ts'
@@ -58,18 +58,43 @@ export async function streamChat(
   const headers = call.headers.includes('accept') ? call.headers : [...call.headers, ...STREAM_HEADERS]
   const attempts = client.attempts(context, 'chat')
   for (;;) {
-    const session = new StreamSession(dependencies, call, context, sink)
+    const session = new StreamSession(
+      dependencies,
+      call,
+      context,
+      described.isRevised ? confirmFirst(sink, described) : sink
+    )
     try {
       const attempt = attempts.tryBegin() ?? (await attempts.begin())
       const exchange = { call: described, headers, receiver: session, timeouts: client.timeouts.stream }
       await session.follow(client.send(exchange, attempt, context))
-      client.accept(described)
+      client.accept(described.isRevised ? { ...described, fallback: undefined } : described)
       return
     } catch (thrown) {
       const revised = session.isUnseen ? reviseCall(described, thrown) : undefined
       if (revised === undefined) await attempts.recover(thrown, { canRetry: session.isUnseen })
       else described = revised
     }
+  }
+}
+
+/** Confirms a repeated call as soon as its stream begins: the head of the response then tells the client of it. */
+function confirmFirst(sink: ResponseSink, { fallback }: ProviderCall): ResponseSink {
+  let isConfirmed = false
+  const confirm = (): void => {
+    if (!isConfirmed) fallback?.confirm()
+    isConfirmed = true
+  }
+  return {
+    push(events, frames) {
+      confirm()
+      return frames === undefined ? sink.push(events) : sink.push(events, frames)
+    },
+    relay(head) {
+      confirm()
+      return sink.relay(head)
+    },
+    whenDrained: () => sink.whenDrained()
   }
 }
 

@@ -1,7 +1,7 @@
 // Calls to a provider with one credential: a free connection, the request's headers, the exchange,
 // and the attempts around them (upstream.md 1.4).
 
-import { type Bytes, joinBytes, releaseMemory } from '../../../shared/bytes.ts'
+import { type Bytes, releaseMemory } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { CallContext, StreamedResponse, UpstreamOperation } from '../types.ts'
 import { abortError, raceAbort } from './abort.ts'
@@ -37,7 +37,7 @@ export interface ProviderCall {
 export function reviseCall(call: ProviderCall, thrown: unknown): ProviderCall | undefined {
   const { body, fallback, isRevised } = call
   if (fallback === undefined || body === undefined || isRevised || !(thrown instanceof CallFailure)) return undefined
-  const revised = fallback.revise(joinBytes(body), thrown)
+  const revised = fallback.revise(body, thrown)
   return revised === undefined ? undefined : { ...call, body: revised, ownMemory: undefined, isRevised: true }
 }
 

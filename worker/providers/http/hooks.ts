@@ -1,5 +1,6 @@
 // What an executor of one provider kind adds to the generic calls: before a body goes out, and before events reach the client.
 
+import type { Bytes } from '../../../shared/bytes.ts'
 import type { NormalizedEvent } from '../../normalized/index.ts'
 import type { CallContext, ChatCall } from '../types.ts'
 import type { CallFailure } from './call-failure.ts'
@@ -18,10 +19,10 @@ export interface EventCompleter {
 /** Replaces the body of a chat that a provider refuses because of an option that not every provider of the kind supports. */
 export interface BodyFallback {
   /** The body to send: without the option once the provider is known to refuse it. */
-  prepare(body: Uint8Array): Uint8Array
+  prepare(body: Bytes): Bytes
   /** The body to send in place of a refused one; undefined when the failure has another cause. */
-  revise(body: Uint8Array, failure: CallFailure): Uint8Array | undefined
-  /** The provider has accepted a revised body. */
+  revise(body: Bytes, failure: CallFailure): Bytes | undefined
+  /** The provider has accepted a revised body. Called once, before the client sees anything of the response. */
   confirm(): void
 }
 
@@ -32,5 +33,6 @@ export interface ExecutorHooks {
    */
   uploadAttachments?(call: ChatCall, context: CallContext): Promise<Uint8Array>
   eventCompleter?: EventCompleter
-  bodyFallback?: BodyFallback
+  /** The fallback of one chat. */
+  openFallback?(call: ChatCall, context: CallContext): BodyFallback
 }

@@ -93,7 +93,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
       uploadAttachments: async ({ attachments, body }, context) =>
         substitutePlaceholders(joinBytes(body), await uploader.upload(attachments, context)),
       eventCompleter: createImageCompleter({ download: files.download, log }),
-      bodyFallback: shared.parallelOption
+      openFallback: () => shared.parallelOption
     },
     redaction,
     largeResponses: shared.largeResponses,

@@ -1,6 +1,7 @@
 // Repeats a chat without the option for parallel calls when an upstream refuses the option, and no
 // longer sends it from then on (decisions.md 50).
 
+import { joinBytes } from '../../../shared/bytes.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { PARALLEL_TOOL_CALLS_MEMBER } from '../../protocols/native/constants.ts'
 import { namesParallelCalls, withoutParallelCalls } from '../../protocols/native/parallel-calls.ts'
@@ -12,10 +13,10 @@ const REFUSAL_STATUSES: readonly (number | null)[] = [400, 422]
 export function createParallelOptionFallback({ log }: { log: Logger }): BodyFallback {
   let isRefused = false
   return {
-    prepare: body => (isRefused ? (withoutParallelCalls(body) ?? body) : body),
+    prepare: body => (isRefused ? (withoutParallelCalls(joinBytes(body)) ?? body) : body),
     revise(body, { status, responseBody }) {
       if (!REFUSAL_STATUSES.includes(status) || responseBody === undefined) return undefined
-      return namesParallelCalls(responseBody) ? withoutParallelCalls(body) : undefined
+      return namesParallelCalls(responseBody) ? withoutParallelCalls(joinBytes(body)) : undefined
     },
     confirm() {
       // A refusal may also quote a client's text that names the option; a success without the option shows that it was the cause.

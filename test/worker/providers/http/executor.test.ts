@@ -1,7 +1,7 @@
 // The generic executor with a small made-up face: nothing of it depends on a provider kind of the product.
 
 import t from 'tap'
-import { countBytes } from '../../../../shared/bytes.ts'
+import { countBytes, joinBytes } from '../../../../shared/bytes.ts'
 import type { EmbeddingsCall, NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import type { PendingAttachment, ProviderFace } from '../../../../worker/protocols/face.ts'
 import type { BodyFallback } from '../../../../worker/providers/http/hooks.ts'
@@ -208,12 +208,14 @@ t.test('a refused body is replaced once, before any retry, and a success with th
   t.teardown(() => stub.close())
   const confirmed: string[] = []
   const bodyFallback: BodyFallback = {
-    prepare: body => Buffer.concat([body, Buffer.from(' prepared')]),
+    prepare: body => Buffer.concat([joinBytes(body), Buffer.from(' prepared')]),
     revise: (_body, { status, responseBody }) =>
       status === 422 && responseBody?.byteLength === 2 ? Buffer.from('revised') : undefined,
     confirm: () => void confirmed.push('yes')
   }
-  const { executor, memory } = createWordExecutor(t, stub.origin, { executor: { hooks: { bodyFallback } } })
+  const { executor, memory } = createWordExecutor(t, stub.origin, {
+    executor: { hooks: { openFallback: () => bodyFallback } }
+  })
   const prepared = '{"say":true} prepared'
   const failures = () => memory.lines.splice(0).filter(line => line.event === 'upstream_call_failed').length
   for (const isStream of [false, true]) {
