@@ -55,7 +55,7 @@ function processRows(add: SectionRows) {
     ),
     GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: add.withDefault(
       kind.decimal({ above: 0, max: 300 }),
-      '10',
+      '25',
       'Seconds that running requests may continue after a stop signal.'
     ),
     GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: add.withDefault(

@@ -32,7 +32,7 @@ t.test('an empty environment gives every default', async t => {
     port: 8090,
     upstreamApiMode: 'v1',
     passModel: true,
-    shutdownTimeoutSeconds: 10,
+    shutdownTimeoutSeconds: 25,
     startupTimeoutSeconds: 30,
     maxRequestBodyBytes: 10485760,
     poolThresholdBytes: 524288,
