@@ -156,9 +156,8 @@ function findReasoning(request: NormalizedRequest): string | undefined {
 }
 
 function findStoredState(request: NormalizedRequest): string | undefined {
-  const { previousResponseId, conversationId, store, background } = request.conversation ?? {}
+  const { previousResponseId, store, background } = request.conversation ?? {}
   if (previousResponseId !== undefined) return fieldOf(request, 'previousResponse')
-  if (conversationId !== undefined) return fieldOf(request, 'conversation')
   if (store === true) return fieldOf(request, 'store')
   return background === true ? fieldOf(request, 'background') : undefined
 }

@@ -1,14 +1,11 @@
-// Gives the members about stored conversations the meaning that they have for the provider of the
-// request. A provider without stored conversations ignores `conversation` and the operator's
-// default for `store` (decisions.md 64 and 67).
+// Gives the operator's default for `store` the meaning that it has for the provider of the request:
+// a provider without stored conversations ignores it (decisions.md 67).
 
 import type { NormalizedRequest, ProviderAcceptance } from '../normalized/index.ts'
 
-/** Sets `store` and `storedConversationId` of a request whose provider stores conversations; changes no other request. */
+/** Sets `store` of a request whose provider stores conversations; changes no other request. */
 export function settleConversation(request: NormalizedRequest, acceptance: ProviderAcceptance): void {
   const { conversation } = request
   if (conversation === undefined || acceptance.features.storedConversation !== 'sent') return
-  const { conversationId, storesByDefault } = conversation
-  if (conversationId !== undefined) conversation.storedConversationId ??= conversationId
-  if (storesByDefault === true) conversation.store ??= true
+  if (conversation.storesByDefault === true) conversation.store ??= true
 }

@@ -27,6 +27,7 @@ const featureUses = {
     if (conversation?.previousResponseId !== undefined) return fieldPaths.previousResponse ?? ''
     return conversation?.store === true ? (fieldPaths.store ?? '') : undefined
   },
+  conversation: request => useOf(request, 'conversation', request.conversation?.conversationId),
   hostedTools: ({ tools, fieldPaths }) => {
     const hosted = tools.find(tool => tool.type === 'hosted')
     return hosted === undefined ? undefined : (hosted.path ?? fieldPaths.tools)

@@ -60,7 +60,7 @@ export type ParallelToolCalls = 'requested' | 'refused'
 export interface Conversation {
   /** The id as the client wrote it. */
   previousResponseId?: string
-  /** The client's conversation object: a stored conversation where the provider has them, without effect elsewhere. */
+  /** The client's conversation object: sent on a wire that has them, without effect elsewhere (decisions.md 90). */
   conversationId?: string
   /** The provider's own id of the stored conversation that the request continues. */
   storedConversationId?: string

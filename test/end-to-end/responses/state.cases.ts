@@ -1,5 +1,5 @@
 import t from 'tap'
-import { lastUpstreamChat, upstreamChats } from '../../support/client.ts'
+import { lastUpstreamChat, post, upstreamChats } from '../../support/client.ts'
 import { startSharedGateway } from '../../support/shared-gateway.ts'
 import { accumulate, ask, model, stream, textOf } from './support.ts'
 
@@ -96,47 +96,50 @@ t.test('responses 33: an unknown conversation is refused with its parameter (F5)
   }
 })
 
-t.test('decisions.md 64: conversation continues a stored conversation of v2, by its id or as an object', async t => {
+t.test('decisions.md 90: conversation has no effect and a notice, and previous_response_id is the thread', async t => {
   const thread = await startThread()
-  for (const conversation of [thread, `resp_${thread}`, { id: thread }]) {
-    for (const isStream of [false, true]) {
-      const { response } = isStream
-        ? await stream(gateway, 'v2', '[[recall]]', { conversation })
-        : { response: (await ask(gateway, 'v2', '[[recall]]', { conversation })).json }
-      t.strictSame(sent().storage, { thread_id: thread })
-      t.notOk('model' in sent())
-      t.match(response, { id: `resp_${thread}`, conversation: { id: thread }, previous_response_id: null, store: true })
-      t.match(textOf(response), /Before this you wrote/)
+  for (const version of ['v1', 'v2'] as const) {
+    for (const conversation of [thread, `resp_${thread}`, 'a b', '', { id: thread }]) {
+      for (const isStream of [false, true]) {
+        const httpResponse = await ask(gateway, version, 'x', { conversation, ...(isStream ? { stream: true } : {}) })
+        t.equal(httpResponse.status, 200)
+        t.equal(httpResponse.headers.get('x-gateway-ignored'), 'conversation')
+        t.match(sent(), { model })
+        t.notOk('storage' in sent())
+        if (isStream) continue
+        t.match(httpResponse.json, { store: false, id: `resp_${httpResponse.headers.get('x-request-id')}` })
+        t.notOk('conversation' in httpResponse.json)
+      }
     }
   }
-  const unknown = await ask(gateway, 'v2', 'x', { conversation: 'unknown' })
-  t.equal(unknown.status, 404)
-  t.match(unknown.json.error, { code: 'previous_response_not_found', param: 'conversation' })
+  const continued = await ask(gateway, 'v2', '[[recall]]', {
+    conversation: 'c',
+    previous_response_id: `resp_${thread}`
+  })
+  t.strictSame(sent().storage, { thread_id: thread })
+  t.match(continued.json, { id: `resp_${thread}`, previous_response_id: `resp_${thread}`, store: true })
+  t.match(textOf(continued.json), /Before this you wrote/)
+  t.equal(continued.headers.get('x-gateway-ignored'), 'conversation')
 })
 
-t.test('decisions.md 64: conversation beside previous_response_id, or malformed, is refused', async t => {
+t.test('decisions.md 90: a malformed conversation is refused, and so is one where exactness is asked for', async t => {
   const before = upstreamChats(emulator).length
-  for (const [more, param] of [
-    [{ conversation: 'th', previous_response_id: 'resp_th' }, 'conversation'],
-    [{ conversation: { id: 'th' }, previous_response_id: 'resp_th' }, 'conversation'],
-    [{ conversation: 'a b' }, 'conversation'],
-    [{ conversation: '' }, 'conversation'],
-    [{ conversation: 3 }, 'conversation'],
-    [{ conversation: {} }, 'conversation.id']
+  for (const [conversation, param] of [
+    [3, 'conversation'],
+    [{}, 'conversation.id']
   ] as const) {
-    const httpResponse = await ask(gateway, 'v2', 'x', more)
+    const httpResponse = await ask(gateway, 'v2', 'x', { conversation })
     t.equal(httpResponse.status, 400)
     t.match(httpResponse.json.error, { code: 'invalid_request', param })
   }
+  const exact = await post(
+    `${gateway.url}/v2/responses`,
+    { model, input: 'x', conversation: 'c' },
+    { 'x-gateway-unsupported': 'refuse' }
+  )
+  t.equal(exact.status, 400)
+  t.match(exact.json.error, { code: 'unsupported_semantic', param: 'conversation' })
   t.equal(upstreamChats(emulator).length, before)
-})
-
-t.test('decisions.md 64: on v1 conversation has no effect, because v1 stores none', async t => {
-  const httpResponse = await ask(gateway, 'v1', 'x', { conversation: { id: 'th' } })
-  t.equal(httpResponse.status, 200)
-  t.strictSame(sent(), { model, messages: [{ role: 'user', content: 'x' }] })
-  t.match(httpResponse.json, { store: false, id: `resp_${httpResponse.headers.get('x-request-id')}` })
-  t.notOk('conversation' in httpResponse.json)
 })
 
 const frame = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`

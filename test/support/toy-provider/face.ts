@@ -29,6 +29,7 @@ export const toyFace: ProviderFace<ToyOptions, null> = {
       additionalFields: 'ignored',
       uploadedFiles: 'refused',
       storedConversation: 'refused',
+      conversation: 'ignored',
       hostedTools: 'ignored',
       images: 'refused',
       files: 'refused'

@@ -25,6 +25,7 @@ const uses: Record<RequestFeature, readonly [Partial<NormalizedRequest>, string]
   additionalFields: [{ additionalFields: { a: 1 } }, 'extra_body'],
   uploadedFiles: [{ uploadedFileIds: ['f'] }, 'x-ids'],
   storedConversation: [{ conversation: { previousResponseId: 'resp_a', store: true } }, 'previous_response_id'],
+  conversation: [{ conversation: { conversationId: 'c' } }, 'conversation'],
   hostedTools: [
     { tools: [{ type: 'hosted', kind: 'web_search', sentType: 'web_search', config: {}, path: 'tools[0].type' }] },
     'tools[0].type'
@@ -42,7 +43,8 @@ const paths = {
   user: 'user',
   metadata: 'metadata',
   additionalFields: 'extra_body',
-  uploadedFiles: 'x-ids'
+  uploadedFiles: 'x-ids',
+  conversation: 'conversation'
 }
 
 function accept(all: 'sent' | 'ignored' | 'refused', except: Partial<ProviderAcceptance['features']> = {}) {
@@ -102,7 +104,10 @@ t.test('native v1 refuses a stored conversation with its own message and v2 send
   t.throws(() => admit(continued, nativeV1Acceptance), { param: 'previous_response_id', message, status: 400 })
   t.throws(() => admit(stored, nativeV1Acceptance), { param: 'store', message, status: 400 })
   for (const request of [continued, stored]) t.strictSame(admit(request, nativeV2Acceptance), [])
-  t.strictSame(admit(makeRequest({ conversation: { store: false, conversationId: 'c' } }), nativeV1Acceptance), [])
+  const ignored = makeRequest({ fieldPaths: paths, conversation: { store: false, conversationId: 'c' } })
+  for (const acceptance of [nativeV1Acceptance, nativeV2Acceptance]) {
+    t.strictSame(admit(ignored, acceptance), ['conversation'], 'decisions.md 90')
+  }
 })
 
 t.test('native lists the parameters of other vendors as ignored', async t => {

@@ -10,8 +10,9 @@ function settle(conversation: Conversation, acceptance = nativeV2Acceptance): Co
   return request.conversation
 }
 
-t.test('where the provider stores conversations, a conversation is the stored one and the default stores', async t => {
-  t.match(settle({ conversationId: 'c' }), { conversationId: 'c', storedConversationId: 'c' })
+t.test('where the provider stores conversations, the default stores and a conversation has no effect', async t => {
+  // decisions.md 90
+  t.strictSame(settle({ conversationId: 'c' }), { conversationId: 'c' })
   t.match(settle({ storesByDefault: true }), { store: true })
   t.strictSame(settle({ previousResponseId: 'resp_T', storedConversationId: 'T' }), {
     previousResponseId: 'resp_T',

@@ -154,7 +154,6 @@ export const response = describe<ResponsesResponse>()(
     top_p: z.number(),
     truncation: z.string(),
     user: z.string().exactOptional(),
-    conversation: z.strictObject({ id: z.string() }).exactOptional(),
     access_programs: z.null()
   }),
   'Many members repeat the request.'

@@ -10,6 +10,8 @@ const commonFeatures = {
   frequencyPenalty: 'ignored',
   user: 'ignored',
   metadata: 'ignored',
+  // No thread of the upstream is a conversation of the client (decisions.md 90).
+  conversation: 'ignored',
   additionalFields: 'sent',
   uploadedFiles: 'sent',
   images: 'sent',

@@ -7,16 +7,13 @@ const THREAD_ID = /^[A-Za-z0-9._:-]{1,256}$/
 
 /**
  * The v2 `storage` member, from the request and its additional field; undefined for a conversation that is not stored.
- * Raises `invalid_request` for the id of a response or of a conversation that holds no thread id.
+ * Raises `invalid_request` for the id of a response that holds no thread id.
  */
 export function planStorage(request: NormalizedRequest, given: JsonObject | undefined): JsonObject | undefined {
-  const { conversationId, storedConversationId, store } = request.conversation ?? {}
+  const { storedConversationId, store } = request.conversation ?? {}
   if (storedConversationId === undefined) return store === true ? { ...given } : given
   if (!THREAD_ID.test(storedConversationId)) {
-    const { previousResponse, conversation } = request.fieldPaths
-    if (conversationId !== undefined) {
-      throw invalidRequest(conversation ?? 'conversation', 'The id is not that of a stored conversation.')
-    }
+    const { previousResponse } = request.fieldPaths
     throw invalidRequest(previousResponse ?? 'previous_response_id', 'The id is not that of a stored response.')
   }
   return { thread_id: storedConversationId, ...given }
@@ -35,8 +32,6 @@ export function findImpliedModel(request: ModelRequest): string | undefined {
   if (typeof assistantId === 'string' && assistantId !== '') return `assistant:${assistantId}`
   const threadId = isJsonObject(fields?.storage) ? fields.storage.thread_id : undefined
   if (typeof threadId === 'string' && threadId !== '') return `thread:${threadId}`
-  // The route is resolved before a `conversation` becomes the stored conversation.
-  const { storedConversationId, conversationId } = request.conversation ?? {}
-  const stored = storedConversationId ?? conversationId
+  const stored = request.conversation?.storedConversationId
   return stored === undefined ? undefined : `thread:${stored}`
 }

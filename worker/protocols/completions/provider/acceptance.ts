@@ -14,6 +14,7 @@ export const chatCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     additionalFields: 'refused',
     uploadedFiles: 'refused',
     storedConversation: 'refused',
+    conversation: 'ignored',
     hostedTools: 'refused',
     images: 'sent',
     files: 'sent'

@@ -15,6 +15,7 @@ export const messagesCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     additionalFields: 'refused',
     uploadedFiles: 'refused',
     storedConversation: 'refused',
+    conversation: 'ignored',
     hostedTools: 'refused',
     images: 'sent',
     files: 'sent'

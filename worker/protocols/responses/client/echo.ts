@@ -49,7 +49,6 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
     top_p: sampling.topP ?? 1,
     truncation: typeof truncation === 'string' ? truncation : 'disabled',
     ...(user === undefined ? {} : { user }),
-    ...writeConversation(request),
     access_programs: null
   }
 }
@@ -57,14 +56,6 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
 /** `RequestEcho.text`: the members of the response that repeat the request, as JSON without the braces. */
 export function writeEchoText(request: NormalizedRequest): string {
   return JSON.stringify(writeEcho(request)).slice(1, -1)
-}
-
-/** A conversation that the provider does not store is not repeated. */
-function writeConversation({ conversation }: NormalizedRequest): Pick<ResponsesEcho, 'conversation'> {
-  const { conversationId, storedConversationId } = conversation ?? {}
-  return conversationId === undefined || storedConversationId === undefined
-    ? {}
-    : { conversation: { id: conversationId } }
 }
 
 function withoutNullFormat(text: JsonObject): JsonObject {
@@ -95,7 +86,6 @@ function mayRunHostedTools(request: NormalizedRequest): boolean {
     request.tools.some(tool => tool.type === 'hosted') ||
     hasField('assistant_id') ||
     hasField('tools') ||
-    request.conversation?.conversationId !== undefined ||
     findRequestedThread(request) !== undefined
   )
 }

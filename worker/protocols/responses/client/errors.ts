@@ -23,14 +23,11 @@ export function writeResponsesFailure(error: GatewayError): ResponsesFailure {
 export function refineResponsesError(error: GatewayError, request: NormalizedRequest): GatewayError {
   const threadId = findRequestedThread(request)
   if (threadId === undefined || !isAboutThread(error, threadId)) return error
-  const description =
-    request.conversation?.conversationId === undefined
-      ? {
-          param: 'previous_response_id',
-          message: 'The previous response does not exist, or its conversation was not stored.'
-        }
-      : { param: 'conversation', message: 'The conversation does not exist, or was not stored.' }
-  return new GatewayError('previous_response_not_found', { ...description, cause: error })
+  return new GatewayError('previous_response_not_found', {
+    param: 'previous_response_id',
+    message: 'The previous response does not exist, or its conversation was not stored.',
+    cause: error
+  })
 }
 
 function isAboutThread(error: GatewayError, threadId: string): boolean {

@@ -5,7 +5,6 @@ import {
   type Conversation,
   type Diagnostics,
   type FieldPaths,
-  invalidRequest,
   isJsonObject,
   NORMALIZED_VERSION,
   type NormalizedRequest,
@@ -169,9 +168,6 @@ function readConversation(
   if (store !== null && store !== undefined && !isStoreSent) ignored.store = store
   const previousResponseId = readOptionalString(body, 'previous_response_id')
   const conversationId = readConversationId(body)
-  if (previousResponseId !== undefined && conversationId !== undefined) {
-    throw invalidRequest('conversation', `'conversation' cannot be used together with 'previous_response_id'.`)
-  }
   const members = keepDefined({
     previousResponseId,
     storedConversationId: previousResponseId === undefined ? undefined : readResponseId(previousResponseId),
@@ -184,11 +180,11 @@ function readConversation(
   return Object.keys(members).length === 0 ? undefined : members
 }
 
-/** Reads `conversation`, an id or an object with an id. The id of a stored response names its conversation as well. */
+/** Reads `conversation`, an id or an object with an id. */
 function readConversationId(body: ResponsesRequest): string | undefined {
   const conversation = body.conversation ?? undefined
   if (conversation === undefined) return undefined
-  if (typeof conversation === 'string') return readResponseId(conversation)
-  if (isJsonObject(conversation)) return readResponseId(readString(conversation, 'id', 'conversation'))
+  if (typeof conversation === 'string') return conversation
+  if (isJsonObject(conversation)) return readString(conversation, 'id', 'conversation')
   throw wrongType('conversation', 'a string or an object', conversation)
 }

@@ -42,7 +42,7 @@ export const responsesParameters = {
   previous_response_id: { class: 'supported', note: 'Continues a stored conversation of the v2 contract.' },
   conversation: {
     class: 'supported',
-    note: 'Continues a stored conversation of the v2 contract, not beside previous_response_id; no effect on v1.'
+    note: 'Sent to providers of the Responses wire; no effect elsewhere.'
   },
   store: {
     class: 'supported',
@@ -213,7 +213,6 @@ export type ResponsesEcho = {
   top_p: number
   truncation: string
   user?: string
-  conversation?: { id: string }
   access_programs: null
 }
 

@@ -14,6 +14,7 @@ export const responsesCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     additionalFields: 'refused',
     uploadedFiles: 'refused',
     storedConversation: 'sent',
+    conversation: 'sent',
     hostedTools: 'sent',
     images: 'sent',
     files: 'sent'

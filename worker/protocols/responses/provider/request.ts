@@ -42,7 +42,8 @@ export function writeChat(
   const names = mapToolNames(request, cleanToolName)
   const { instructions, input, droppedToolCalls } = writeInput(request.messages, names)
   const previousResponseId = conversation?.previousResponseId
-  if (input.length === 0 && instructions === undefined && previousResponseId === undefined) {
+  const isContinued = (previousResponseId ?? conversation?.conversationId) !== undefined
+  if (input.length === 0 && instructions === undefined && !isContinued) {
     const { messages: path } = request.fieldPaths
     throw invalidRequest(path, `'${path}' holds nothing that can be sent to the model.`)
   }
@@ -56,6 +57,7 @@ export function writeChat(
   if (isStream) body.stream = true
   body.store = isStored
   if (previousResponseId !== undefined) body.previous_response_id = previousResponseId
+  if (conversation?.conversationId !== undefined) body.conversation = conversation.conversationId
   // Services refuse the member for models that do not reason.
   const reasons = hasFeature('reasoning_effort')
   if (reasons && !isStored) body.include = [ENCRYPTED_REASONING]

@@ -64,12 +64,13 @@ t.test('responses 33: an error about an unknown conversation names previous_resp
   )
 })
 
-t.test('an error about an unknown conversation of `conversation` names that member', async t => {
-  const request = read({ conversation: 'c1' })
+t.test('decisions.md 90: a `conversation`, which has no effect, causes no error of its own', async t => {
   const notFound = new GatewayError('upstream_not_found', { message: 'No such thread' })
-  t.equal(refineResponsesError(notFound, request), notFound, 'a provider without stored conversations ignored it')
-  request.conversation = { ...request.conversation, storedConversationId: 'c1' }
-  t.match(refineResponsesError(notFound, request), { code: 'previous_response_not_found', param: 'conversation' })
+  t.equal(refineResponsesError(notFound, read({ conversation: 'c1' })), notFound)
+  t.match(refineResponsesError(notFound, read({ conversation: 'c1', previous_response_id: 'resp_t' })), {
+    code: 'previous_response_not_found',
+    param: 'previous_response_id'
+  })
 })
 
 t.test('every other error stays unchanged', async t => {

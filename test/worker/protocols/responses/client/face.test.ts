@@ -135,12 +135,14 @@ t.test(
         include: ['reasoning.encrypted_content']
       }
     )
-    for (const conversation of ['conv_1', 'resp_conv_1', { id: 'conv_1' }]) {
+    for (const conversation of ['conv_1', { id: 'conv_1' }]) {
       t.strictSame(read({ conversation }).conversation, { conversationId: 'conv_1' })
     }
     t.equal(refusedAt({ conversation: 3 }), 'conversation')
     t.equal(refusedAt({ conversation: {} }), 'conversation.id')
-    t.equal(refusedAt({ conversation: 'conv_1', previous_response_id: 'resp_th' }), 'conversation')
+    t.match(read({ conversation: 'conv_1', previous_response_id: 'resp_th' }).conversation, {
+      previousResponseId: 'resp_th'
+    })
     t.notOk('conversation' in read({ conversation: null }))
     t.notOk('conversation' in read({ previous_response_id: null, store: null }))
     t.equal(refusedAt({ previous_response_id: 3 }), 'previous_response_id')
