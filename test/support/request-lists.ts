@@ -1,6 +1,7 @@
 // Bodies whose cost lies in one list: for every member of the parameter tables, and for the lists inside it, a body with a given
 // number of the smallest possible items. The tests of growth and the measurement of costs use the same bodies.
 
+import { BASE_FEATURES } from '../../shared/profile.ts'
 import type { ChatConfiguration } from '../../worker/bridge/plan-chat.ts'
 import { planUpstreamHeaders } from '../../worker/execution/upstream-headers.ts'
 import { type ClientProtocol, GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
@@ -558,17 +559,37 @@ function planHeaders(extraHeaders: JsonObject | undefined): void {
   planUpstreamHeaders({ headers: { connection }, extraHeaders, requestId })
 }
 
+/** The contract of a provider that speaks the client's own protocol. */
+export const OWN_WIRE = 'own wire'
+
+/** The kinds whose wire is a client protocol. */
+const ownKinds: Partial<Record<ClientProtocol, string>> = {
+  completions: 'chat_compatible',
+  messages: 'messages_compatible',
+  content: 'content_compatible'
+}
+
 function chat(protocol: ClientProtocol): Operation['run'] {
   const context = protocol === 'content' ? { requestId, path: { model: 'm', isStream: false } } : { requestId }
-  return Object.fromEntries(
-    contracts.map(apiMode => [
-      apiMode,
-      (bytes: Uint8Array) => {
-        const { request } = translateChat({ protocol, apiMode, bytes, context }, environment)
-        planHeaders(request.extraHeaders)
-      }
-    ])
-  )
+  const translate = (apiMode: ApiMode, where: typeof environment) => (bytes: Uint8Array) => {
+    const { request } = translateChat({ protocol, apiMode, bytes, context }, where)
+    planHeaders(request.extraHeaders)
+  }
+  const run = contracts.map((apiMode): [string, (bytes: Uint8Array) => void] => [
+    apiMode,
+    translate(apiMode, environment)
+  ])
+  const kind = ownKinds[protocol]
+  return Object.fromEntries(kind === undefined ? run : [[OWN_WIRE, translate('v1', serveBy(kind))], ...run])
+}
+
+/** The alias of all bodies on a provider of a kind, which reads texts only. */
+function serveBy(providerKind: string): typeof environment {
+  const capabilities = { features: [...BASE_FEATURES, 'text', 'function_tools'], outputTokensMax: 1000 }
+  const alias = { profileId: 'own', providerKind, upstreamModel: 'gemini-3', slotKey: '', capabilities }
+  const options = { chatPath: '', messagesPath: '', countTokensPath: '', modelsPath: '/models', embeddingsPath: '' }
+  const routes = { aliases: new Map([['m', alias]]) }
+  return { ...environment, settings: { routes, providerOptions: { own: options } } }
 }
 
 type ReadTexts = (body: JsonObject) => { texts: string[]; extraHeaders?: JsonObject | undefined }
@@ -806,14 +827,15 @@ const TOOL_MEMBERS: ReadonlySet<string> = new Set(['tools', 'functions', 'tool_c
 export function listsOf(operation: Operation): RequestList[] {
   const lists: RequestList[] = []
   const contracts = Object.keys(operation.run)
+  const isEnough = (contract: string) => contract === OWN_WIRE || contract === contracts.at(-1)
   const add = (member: string, { any, own }: { any: Makers; own: Makers }, write: (value: JsonValue) => JsonObject) => {
     for (const [name, make] of Object.entries({ ...any, ...own })) {
       const body = (size: number) => ({ ...operation.smallest, ...write(make(size)) })
       lists.push({
         name: `${operation.name} ${member}: ${name}`,
         size: TOOL_MEMBERS.has(member) && !(name in openApiSchemas) ? TOOLS_SIZE : SIZE,
-        // A list of a wrong type is refused before the contract matters.
-        contracts: own[name] === undefined ? contracts.slice(-1) : contracts,
+        // A list of a wrong type is refused before the contract matters, but for a provider of the client's own protocol.
+        contracts: own[name] === undefined ? contracts.filter(isEnough) : contracts,
         write: size => Buffer.from(JSON.stringify(body(size)))
       })
     }
