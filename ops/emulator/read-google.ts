@@ -172,8 +172,10 @@ class CallOrder {
   }
 
   addCalls(parts: readonly JsonObject[], { position, isRunning }: { position: number; isRunning: boolean }): void {
-    this.finish()
     const calls = parts.filter(part => isJsonObject(part.functionCall))
+    // The SDK of Python writes each chunk of a streamed turn back as a content of its own.
+    if (calls.length === 0 && this.#lastRole === 'model') return
+    this.finish()
     if (calls.length > 0 && this.#lastRole !== 'user') {
       throw invalidArgument(
         'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'

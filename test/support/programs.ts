@@ -9,6 +9,11 @@ export function whyWithout(name: string): string | false {
   return process.env.CI || find(name) !== undefined ? false : `${name} is not installed`
 }
 
+/** The reason to leave out what needs the program; false where it is installed. */
+export function whyWithoutProgram(name: string): string | false {
+  return find(name) === undefined ? `${name} is not installed` : false
+}
+
 /** The path of a program in `PATH`. Throws where it is not installed. */
 export function findProgram(name: string): string {
   const found = find(name)

@@ -1,0 +1,112 @@
+// Runs checks of the official SDKs against a gateway and reports each one as a line of JSON, as `python/checks.py` does.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Prompts whose answer the provider of the tests determines.
+const (
+	wholePrompt     = "[[text:Hello from the model]]"
+	streamedPrompt  = `[[chunks:["Hel","lo ","there"]]]`
+	toolPrompt      = `[[tool:get_weather {"city":"Oslo"}]] [[step]] [[text:It is 7 degrees]]`
+	brokenPrompt    = `[[chunks:["one","two","three","four"]]] [[die:2]]`
+	longPrompt      = "[[len:2000]] [[tick:20]]"
+	rateLimitPrompt = "[[error:429 retry=1]]"
+)
+
+type route struct {
+	Name       string `json:"name"`
+	Prefix     string `json:"prefix"`
+	Model      string `json:"model"`
+	Embeddings string `json:"embeddings"`
+}
+
+func (r route) base() string { return os.Getenv("GATEWAY_URL") + r.Prefix }
+
+// The Anthropic SDK adds /v1 to the path by itself.
+func (r route) anthropicBase() string {
+	return strings.TrimSuffix(r.base(), "/v1")
+}
+
+func key() string { return os.Getenv("GATEWAY_KEY") }
+
+type check struct {
+	name string
+	run  func(route) error
+}
+
+type line struct {
+	SDK   string  `json:"sdk"`
+	Route string  `json:"route"`
+	Check string  `json:"check"`
+	Error *string `json:"error"`
+}
+
+// runAll runs every check on every route, and goes on behind a failed one.
+func runAll(routes []route, sdk string, checks []check) {
+	for _, one := range routes {
+		for _, c := range checks {
+			if c.name == "embeddings" && one.Embeddings == "" {
+				continue
+			}
+			report := line{SDK: sdk, Route: one.Name, Check: c.name}
+			if err := runOne(c, one); err != nil {
+				text := err.Error()
+				report.Error = &text
+			}
+			written, _ := json.Marshal(report)
+			fmt.Println(string(written))
+		}
+	}
+}
+
+func runOne(c check, one route) (err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err = fmt.Errorf("panic: %v", thrown)
+		}
+	}()
+	return c.run(one)
+}
+
+func equal(seen, wanted any) error {
+	if fmt.Sprint(seen) == fmt.Sprint(wanted) {
+		return nil
+	}
+	return fmt.Errorf("%v is not %v", seen, wanted)
+}
+
+func all(errs ...error) error { return errors.Join(errs...) }
+
+// wantsError turns an expected failure into none, and its absence into one.
+func wantsError(err error) error {
+	if err == nil {
+		return errors.New("no error was returned")
+	}
+	return nil
+}
+
+func isSameJSON(text, wanted string) bool {
+	var left, right any
+	if json.Unmarshal([]byte(text), &left) != nil || json.Unmarshal([]byte(wanted), &right) != nil {
+		return false
+	}
+	return fmt.Sprint(left) == fmt.Sprint(right)
+}
+
+func main() {
+	var routes []route
+	if err := json.Unmarshal([]byte(os.Getenv("ROUTES")), &routes); err != nil {
+		panic(err)
+	}
+	runAll(routes, "openai-go", openaiChecks)
+	runAll(routes, "openai-go responses", responsesChecks)
+	runAll(routes, "anthropic-sdk-go", anthropicChecks)
+	runAll(routes, "go-genai", genaiChecks)
+	runAll(routes, "langchaingo", langchainChecks)
+}

@@ -1,0 +1,18 @@
+// Alone: one file for each language, so that its programs do not share the processors.
+
+import t from 'tap'
+import { PROGRAMS_MS, testLanguage } from './gateway-checks.ts'
+import { whyNotBuilt } from './toolchains.ts'
+
+t.test('the SDKs of Python and LangChain', { skip: whyNotBuilt('python'), timeout: PROGRAMS_MS }, t =>
+  testLanguage(t, 'python', {
+    openai: 9,
+    'openai responses': 6,
+    anthropic: 8,
+    'google-genai': 9,
+    'langchain-openai': 5,
+    'langchain-openai responses': 5,
+    'langchain-anthropic': 5,
+    'langchain-google-genai': 5
+  })
+)

@@ -1,0 +1,77 @@
+"""Runs checks against a gateway and reports each one as a line of JSON.
+
+The environment names the gateway (`GATEWAY_URL`, `GATEWAY_KEY`) and the routes (`ROUTES`): a list of
+objects with `name`, `prefix` (the version in the path) and `model`. Every line has `sdk`, `route`, `check` and
+`error`, which is null where the check held.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from dataclasses import dataclass
+from typing import Any, Callable
+
+URL = os.environ["GATEWAY_URL"]
+KEY = os.environ["GATEWAY_KEY"]
+
+
+@dataclass(frozen=True)
+class Route:
+    name: str
+    prefix: str
+    model: str
+    embeddings: str | None = None
+
+    @property
+    def base(self) -> str:
+        return URL + self.prefix
+
+
+ROUTES = [Route(**route) for route in json.loads(os.environ["ROUTES"])]
+
+Check = Callable[[Route], None]
+
+
+def run(sdk: str, checks: dict[str, Check]) -> None:
+    """Runs every check on every route, and goes on behind a failed one."""
+    for route in ROUTES:
+        for name, check in checks.items():
+            if name == "embeddings" and route.embeddings is None:
+                continue
+            error = None
+            try:
+                check(route)
+            except BaseException as thrown:  # noqa: BLE001 - a check may fail in every way
+                place = traceback.extract_tb(thrown.__traceback__)[1:2]
+                line = f" (line {place[0].lineno})" if place else ""
+                error = f"{type(thrown).__name__}: {thrown}{line}"[:600]
+            print(json.dumps({"sdk": sdk, "route": route.name, "check": name, "error": error}), flush=True)
+
+
+def equal(seen: Any, wanted: Any) -> None:
+    if seen != wanted:
+        raise AssertionError(f"{seen!r} is not {wanted!r}")
+
+
+def raises(call: Callable[[], Any], *types: type[BaseException], status: int | None = None) -> BaseException:
+    """Calls, and returns what was raised. Fails where nothing, or something else, is raised."""
+    try:
+        seen = call()
+    except types as thrown:
+        if status is not None:
+            code = getattr(thrown, "status_code", None) or getattr(thrown, "code", None)
+            equal(code, status)
+        return thrown
+    raise AssertionError(f"nothing was raised: {seen!r}"[:300])
+
+
+# Prompts whose answer the provider of the tests determines.
+WHOLE = "[[text:Hello from the model]]"
+STREAMED = '[[chunks:["Hel","lo ","there"]]]'
+TOOL = '[[tool:get_weather {"city":"Oslo"}]] [[step]] [[text:It is 7 degrees]]'
+BROKEN = '[[chunks:["one","two","three","four"]]] [[die:2]]'
+LONG = "[[len:2000]] [[tick:20]]"
+RATE_LIMIT = "[[error:429 retry=1]]"
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

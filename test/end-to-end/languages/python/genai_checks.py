@@ -1,0 +1,128 @@
+"""The official `google-genai` package, its automatic function calling included."""
+
+from functools import cache
+
+from google import genai
+from google.genai import errors as genai_errors
+from google.genai import types
+from pydantic import BaseModel
+
+from checks import BROKEN, KEY, LONG, RATE_LIMIT, STREAMED, TOOL, WHOLE, Route, equal, raises, run
+
+
+class Answer(BaseModel):
+    city: str
+    degrees: int
+
+
+@cache  # a client that nobody holds closes its connections
+def client(route: Route, key: str = KEY) -> genai.Client:
+    return genai.Client(api_key=key, http_options=types.HttpOptions(base_url=route.base, timeout=30_000))
+
+
+def get_weather(city: str) -> dict[str, int]:
+    """Tells the weather of a city."""
+    assert city == "Oslo", city
+    return {"degrees": 7}
+
+
+def whole(route: Route) -> None:
+    answer = client(route).models.generate_content(model=route.model, contents=WHOLE)
+    equal(answer.text, "Hello from the model")
+    equal(answer.candidates[0].finish_reason, types.FinishReason.STOP)
+
+
+def streamed(route: Route) -> None:
+    text = ""
+    usage = None
+    for chunk in client(route).models.generate_content_stream(model=route.model, contents=STREAMED):
+        text += chunk.text or ""
+        usage = chunk.usage_metadata or usage
+    equal(text, "Hello there")
+    assert usage is not None and usage.total_token_count > 0, usage
+
+
+def tool_loop(route: Route) -> None:
+    # The SDK calls the function and asks again by itself; it sends the schema of the function's response.
+    answer = client(route).models.generate_content(
+        model=route.model, contents=TOOL, config=types.GenerateContentConfig(tools=[get_weather])
+    )
+    equal(answer.text, "It is 7 degrees")
+    equal(len(answer.automatic_function_calling_history or []), 3)
+    chat = client(route).chats.create(
+        model=route.model, config=types.GenerateContentConfig(tools=[get_weather])
+    )
+    equal("".join(chunk.text or "" for chunk in chat.send_message_stream(TOOL)), "It is 7 degrees")
+
+
+def structured(route: Route) -> None:
+    answer = client(route).models.generate_content(
+        model=route.model,
+        contents="Where?",
+        config=types.GenerateContentConfig(response_mime_type="application/json", response_schema=Answer),
+    )
+    assert isinstance(answer.parsed, Answer), answer.text
+
+
+def errors(route: Route) -> None:
+    one = client(route)
+    raises(
+        lambda: one.models.generate_content(model="no-such-model", contents="x"), genai_errors.ClientError, status=404
+    )
+    raises(
+        lambda: one.models.generate_content(model=route.model, contents=[]),
+        genai_errors.ClientError,
+        ValueError,
+    )
+    raises(
+        lambda: client(route, "wrong").models.generate_content(model=route.model, contents="x"),
+        genai_errors.ClientError,
+    )
+    raises(
+        lambda: one.models.generate_content(model=route.model, contents=RATE_LIMIT),
+        genai_errors.ClientError,
+        status=429,
+    )
+
+
+def broken_stream(route: Route) -> None:
+    def read() -> str:
+        chunks = client(route).models.generate_content_stream(model=route.model, contents=BROKEN)
+        return "".join(chunk.text or "" for chunk in chunks)
+
+    raises(read, Exception)
+
+
+def cancelled(route: Route) -> None:
+    chunks = client(route).models.generate_content_stream(model=route.model, contents=LONG)
+    for chunk in chunks:
+        if chunk.text:
+            break
+    chunks.close()
+
+
+def models(route: Route) -> None:
+    names = [model.name or "" for model in client(route).models.list()]
+    assert f"models/{route.model}" in names, "the model is not listed"
+
+
+def embeddings(route: Route) -> None:
+    answer = client(route).models.embed_content(model=route.embeddings, contents=["one", "two"])
+    equal(len(answer.embeddings), 2)
+    assert isinstance(answer.embeddings[0].values[0], float)
+
+
+run(
+    "google-genai",
+    {
+        "whole": whole,
+        "streamed": streamed,
+        "tool loop": tool_loop,
+        "structured output": structured,
+        "errors": errors,
+        "broken stream": broken_stream,
+        "cancelled": cancelled,
+        "models": models,
+        "embeddings": embeddings,
+    },
+)
