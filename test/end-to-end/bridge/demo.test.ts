@@ -24,6 +24,7 @@ t.test('the demo profile serves the aliases of every provider kind in every fami
       'demo/native',
       'demo/chat',
       'demo/text-only',
+      'demo/responses',
       'demo/messages',
       'demo/content',
       'GigaChat-2-Pro'
@@ -35,7 +36,7 @@ t.test('the demo profile serves the aliases of every provider kind in every fami
       }
     }
     const prompt = '[[tool:weather {"city":"Oslo"}]]'
-    for (const model of ['demo/chat', 'demo/messages', 'demo/content']) {
+    for (const model of ['demo/chat', 'demo/responses', 'demo/messages', 'demo/content']) {
       const { calls } = await ask(url, family, { model, prompt, more: family.tools })
       t.match(calls, [{ name: 'weather', arguments: { city: 'Oslo' } }])
     }
@@ -52,6 +53,7 @@ t.test('the demo profile serves the aliases of every provider kind in every fami
     'demo/chat',
     'demo/text-only',
     'demo/embeddings',
+    'demo/responses',
     'demo/messages',
     'demo/content',
     'GigaChat-2-Max'
