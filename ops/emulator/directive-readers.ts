@@ -11,6 +11,7 @@ import {
 import { asJson, type JsonValue } from './json.ts'
 import { malformedNames } from './malformed-chat.ts'
 import { malformedMessagesNames } from './malformed-messages.ts'
+import { malformedResponsesNames } from './malformed-responses.ts'
 
 const WAIT_MS_MAX = 600_000
 const CHUNKS_MAX = 100_000
@@ -365,7 +366,7 @@ export const readers: Record<string, Reader> = {
   errframe: readErrorFrame,
   okerror: readErrorInBody,
   redirect: readRedirect,
-  malformed: oneOf([...malformedNames, ...malformedMessagesNames], (step, value) => {
+  malformed: oneOf([...malformedNames, ...malformedMessagesNames, ...malformedResponsesNames], (step, value) => {
     step.malformed = value
   }),
   ctype: word((step, value) => {

@@ -103,7 +103,8 @@ function readItem(item: unknown, at: string, callNames: Map<string, string>): Ch
     case 'custom_tool_call':
       checkCall(item, at, type === 'function_call' ? 'arguments' : 'input')
       noteCall(item, callNames)
-      return []
+      // A turn of its own between two groups of results.
+      return [{ role: 'assistant', text: '', results: [], fileCount: 0 }]
     case 'function_call_output':
     case 'custom_tool_call_output':
       return [readOutput(item, at, callNames)]

@@ -89,6 +89,11 @@ export function chatBaseUrl(emulator: Emulator, provider?: string): string {
   return provider === undefined ? emulator.chatBaseUrl : `${origin}/openai/${provider}/v1`
 }
 
+/** The base URL of the emulator's Responses wire for a provider with this name. */
+export function responsesBaseUrl(emulator: Emulator, provider: string): string {
+  return `${new URL(emulator.chatBaseUrl).origin}/responses-provider/${provider}/v1`
+}
+
 /** The base URL of the emulator's Anthropic wire for a provider with this name, as the SDK takes it. */
 export function anthropicBaseUrl(emulator: Emulator, provider: string): string {
   return `${emulator.anthropicBaseUrl}/${provider}`

@@ -33,6 +33,7 @@ export function listSentFunctions(body: any): SentFunction[] {
   const native = tools.find((entry: object) => 'functions' in entry)
   if (native !== undefined) return native.functions.specifications
   return tools.flatMap((entry: Record<string, unknown>) => {
+    if (entry.type === 'function' && entry.function === undefined) return entry
     if (entry.input_schema === undefined) return entry.functionDeclarations ?? entry.function ?? []
     return { name: entry.name, description: entry.description, parameters: entry.input_schema }
   })

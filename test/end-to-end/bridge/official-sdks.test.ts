@@ -12,7 +12,7 @@ import { content, type Provider, providers, SEATS, type Seat, startBridge } from
 const { gateway, emulator } = await startBridge(t)
 
 /** The length of the vectors of a kind; a kind without one has no embeddings. */
-const vectorLengths: Partial<Record<Provider['name'], number>> = { chat: 1536, content: 3072 }
+const vectorLengths: Partial<Record<Provider['name'], number>> = { chat: 1536, responses: 1536, content: 3072 }
 
 function createPlace(provider: Provider, seat: Seat): Place {
   const { name, aliases, models, baseUrl, chatPath } = provider

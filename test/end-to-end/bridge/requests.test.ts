@@ -248,7 +248,9 @@ for (const provider of providers) {
       for (const isStream of [false, true]) {
         await ask(url, family, { model, prompt: 'Hi', isStream, more: writeGeneration(family, known) })
         const expected = Object.entries(known).filter(
-          ([setting]) => generationNames[family.name][setting as keyof Generation] !== undefined
+          ([setting]) =>
+            generationNames[family.name][setting as keyof Generation] !== undefined &&
+            provider.unsentGeneration?.includes(setting as keyof Generation) !== true
         )
         const sent = provider.readGeneration(last(provider).body)
         // A limit that the wire demands stands also where the client has none.
@@ -294,7 +296,8 @@ for (const provider of providers) {
         const isEnded = family.name !== passes || name !== 'content'
         t.equal(outcome.text, isEnded ? 'one ' : 'one two three')
         t.match(outcome.finish, /^(stop|end_turn|stop_sequence|STOP)$/)
-        t.strictSame(provider.readGeneration(last(provider).body).stop, ['two'])
+        const isSent = provider.unsentGeneration?.includes('stop') !== true
+        t.strictSame(provider.readGeneration(last(provider).body).stop, isSent ? ['two'] : undefined)
       }
     })
 

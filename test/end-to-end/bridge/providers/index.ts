@@ -15,16 +15,18 @@ import {
 import { chat } from './chat.ts'
 import { content } from './content.ts'
 import { messages } from './messages.ts'
+import { responses } from './responses.ts'
 import type { Provider, Seat } from './row.ts'
 
 export { chat } from './chat.ts'
 export { content } from './content.ts'
 export { messages } from './messages.ts'
+export { responses } from './responses.ts'
 export type { Generation, Provider, Seat } from './row.ts'
 export { SEATS } from './row.ts'
 
-/** One row for each kind of external provider. */
-export const providers: readonly Provider[] = [chat, messages, content]
+/** One row for each wire of the kinds of external providers. */
+export const providers: readonly Provider[] = [chat, messages, content, responses]
 
 export const NATIVE_ALIAS = 'team/large'
 export const nativeCredentials = Buffer.from('native-client:native-secret').toString('base64')
@@ -61,10 +63,10 @@ function nameVariable({ name }: Provider): string {
 }
 
 function writeProfiles(provider: Provider, emulator: Emulator): object[] {
-  const { kind, aliases, models, moreAliases } = provider
+  const { kind, aliases, models, more, moreAliases } = provider
   const describe = (seat: Seat) => {
     const id = nameProvider(provider, seat)
-    return { id, kind, baseUrl: provider.baseUrl(emulator, seat, id) }
+    return { id, kind, baseUrl: provider.baseUrl(emulator, seat, id), ...(more && { more }) }
   }
   const model = models.keyed
   return [

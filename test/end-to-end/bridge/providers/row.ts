@@ -85,8 +85,10 @@ export interface RepeatedTurn {
 
 export interface Provider {
   /** In the names of the tests, and the prefix of the aliases. */
-  name: 'chat' | 'messages' | 'content'
+  name: 'chat' | 'messages' | 'content' | 'responses'
   kind: 'chat_compatible' | 'messages_compatible' | 'content_compatible'
+  /** Further members of the profile. */
+  more?: object
   /** The reviewed policy of a profile whose provider is not on this machine. */
   networkPolicy: string
   /**
@@ -119,6 +121,8 @@ export interface Provider {
   readGeneration(body: Loose): Generation
   /** The members of `Generation` that are refused, because the wire has no place for them. */
   refusedGeneration: ReadonlyArray<keyof Generation>
+  /** Those that the wire has no place for, and that do not fail a request; absent for none. */
+  unsentGeneration?: ReadonlyArray<keyof Generation>
   /**
    * Whether a Responses client may ask for summaries of the reasoning; otherwise that is refused.
    */

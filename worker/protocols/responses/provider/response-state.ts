@@ -139,7 +139,8 @@ export class ResponseState {
       case 'completed':
       case undefined:
       case null:
-        return { reason: 'stop', word: status ?? null }
+        // The wire has no word of its own for a response that ended by itself.
+        return { reason: 'stop', word: null }
       case 'cancelled':
         return { reason: 'cancelled', word: status }
       case 'incomplete': {
