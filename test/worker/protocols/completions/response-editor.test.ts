@@ -29,13 +29,37 @@ const parse = (frame: string | undefined) => JSON.parse((frame ?? '').replace(/^
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 const DONE = '[DONE]'
 
+t.test('a content in parts is the text, and its thinking the member for it (decisions.md 81)', async t => {
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'think' }] }
+  const text = { type: 'text', text: 'hi' }
+  const edited = (content: unknown, more: object = {}) =>
+    JSON.parse(editBody(answer({ content, ...more }))).choices[0].message
+  t.strictSame(edited([thinking, text]), { role: 'assistant', content: 'hi', reasoning_content: 'think' })
+  t.strictSame(edited([text, { type: 'reference', reference_ids: [1] }, text]), { role: 'assistant', content: 'hihi' })
+  t.strictSame(edited([thinking, text], { reasoning: 'own' }), { role: 'assistant', content: 'hi', reasoning: 'own' })
+  t.strictSame(edited(['x']), { role: 'assistant', content: ['x'] }, 'what cannot be read stays')
+  const frames = [
+    chunk({ role: 'assistant', content: 'a' }),
+    chunk({ content: [thinking] }),
+    chunk({ content: [text] }),
+    chunk({ content: 'the "content":[ of a text' }),
+    chunk({}, 'stop')
+  ]
+  const deltas = stream(frames).map(frame => parse(frame).choices[0].delta)
+  t.strictSame(deltas.slice(1, 4), [
+    { content: '', reasoning_content: 'think' },
+    { content: 'hi' },
+    { content: 'the "content":[ of a text' }
+  ])
+})
+
 t.test('a whole response stays as it is, with the model renamed (decisions.md 72 and 114)', async t => {
   const call = { id: 'functions.f:0', type: 'function', function: { name: 'f', arguments: '{ }' } }
   for (const text of [
     answer({ content: '<think>hm</think>yes STOP' }, 'stop', { usage, system_fingerprint: 'x', vendor: { a: [1] } }),
     answer({ content: null, tool_calls: [call, call], reasoning: 'hm', reasoning_details: [] }, 'tool_calls'),
     answer({ content: 'a', annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example/' } }] }),
-    answer({ content: [{ type: 'text', text: 'hi' }] }, 'length', { id: null, usage: { total_tokens: 1.0 } }),
+    answer({ content: 'hi' }, 'length', { id: null, usage: { total_tokens: 1.0 } }),
     answer({ content: null, function_call: { name: 'f', arguments: '{}' } }, 'function_call')
   ].map(String)) {
     t.equal(editBody(text), text.replace('"upstream-model"', '"alias"'))
