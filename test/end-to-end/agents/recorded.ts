@@ -94,8 +94,23 @@ export function listFunctions({ family, body }: RecordedRequest): SentFunction[]
         ? tool.tools.map((inner: Loose) => ({ ...inner, name: `${tool.name}__${inner.name}` }))
         : [tool]
     )
-    .filter(tool => tool.type === 'function')
-    .map(tool => writeFunction(tool, tool.parameters))
+    .filter(tool => tool.type === 'function' || tool.type === 'custom')
+    .map(tool => (tool.type === 'custom' ? writeCustomTool(tool) : writeFunction(tool, tool.parameters)))
+}
+
+/** A custom tool is a function of one text, with the grammar in its description (decisions.md 77). */
+function writeCustomTool({ name, description, format }: Loose): SentFunction {
+  const rule = `The text of \`input\` must match this ${format.syntax} grammar:\n${format.definition}`
+  return {
+    name,
+    description: `${description}\n\n${rule}`,
+    parameters: {
+      type: 'object',
+      properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+      required: ['input'],
+      additionalProperties: false
+    }
+  }
 }
 
 /** A function without a schema takes no arguments. */

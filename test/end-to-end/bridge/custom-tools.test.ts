@@ -4,10 +4,25 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { type HttpResponse, post, readFrames } from '../../support/client.ts'
+import { writeChatProfile } from '../../support/profile-gateway.ts'
+import { startStub } from '../../worker/providers/support/stub-upstream.ts'
 import type { Loose } from './families.ts'
 import { NATIVE_ALIAS, providers, startBridge } from './providers/index.ts'
 
-const { gateway, received, receivedNatively } = await startBridge(t)
+/** What the provider of the alias `own/wire` answers. */
+let ownAnswer: (isStream: boolean) => string = () => ''
+const stub = await startStub(({ body }, response) => {
+  const isStream = JSON.parse(body.toString()).stream === true
+  response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
+  response.end(ownAnswer(isStream))
+})
+t.teardown(() => stub.close())
+
+const { gateway, received, receivedNatively } = await startBridge(t, {
+  profiles: () => [
+    writeChatProfile({ id: 'own', baseUrl: `${stub.origin}/v1`, aliases: [{ alias: 'own/wire', model: 'up' }] })
+  ]
+})
 
 interface Route {
   name: string
@@ -132,7 +147,7 @@ for (const { name, model, prefix, last } of routes) {
     t.match(JSON.stringify([choice, tool_config, toolConfig, function_call]), /"apply_patch"/)
   })
 
-  // On its own wire the body passes as it is.
+  // On its own wire the body passes as it is: below.
   if (name === 'chat_compatible') continue
 
   t.test(`a custom tool of a completions client, with the official SDK: ${name}`, async t => {
@@ -193,4 +208,72 @@ for (const { name, model, prefix, last } of routes) {
     const { tool_choice: choice, tool_config, toolConfig, function_call } = last()
     t.match(JSON.stringify([choice, tool_config, toolConfig, function_call]), /"f"/)
   })
+}
+
+t.test('on the own wire custom tools and functions in the old form pass as they are', async t => {
+  const head = { id: 'c1', created: 1, model: 'up' }
+  const custom = { id: 'call_1', type: 'custom', custom: { name: 'apply_patch', input } }
+  const legacy = { name: 'f', arguments: '{"a":1}' }
+  const bodies = [
+    {
+      tools: [{ type: 'custom', custom: { name: 'apply_patch', format: { type: 'grammar', grammar } } }],
+      tool_choice: { type: 'custom', custom: { name: 'apply_patch' } },
+      messages: [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content: null, tool_calls: [custom] },
+        { role: 'tool', tool_call_id: 'call_1', content: 'done' }
+      ]
+    },
+    {
+      functions: [{ name: 'f', parameters: { type: 'object' } }],
+      function_call: { name: 'f' },
+      messages: [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content: null, function_call: legacy },
+        { role: 'function', name: 'f', content: 'done' }
+      ]
+    }
+  ]
+  const answers = [
+    { message: { tool_calls: [custom] }, deltas: pieces(custom), finish_reason: 'tool_calls' },
+    { message: { function_call: legacy }, deltas: [{ function_call: legacy }], finish_reason: 'function_call' }
+  ]
+  for (const [index, body] of bodies.entries()) {
+    const { message, deltas, finish_reason } = answers[index] as (typeof answers)[number]
+    ownAnswer = isStream => {
+      if (!isStream) {
+        const choice = { index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason }
+        return JSON.stringify({ ...head, object: 'chat.completion', choices: [choice] })
+      }
+      const frames = [...deltas.map(delta => ({ delta, finish_reason: null })), { delta: {}, finish_reason }]
+      return `${frames.map(frame => `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, ...frame }] })}\n\n`).join('')}data: [DONE]\n\n`
+    }
+    for (const stream of [false, true]) {
+      const response = assertServed(
+        await post(`${gateway.url}/v1/chat/completions`, { model: 'own/wire', ...body, stream })
+      )
+      const {
+        model: _model,
+        stream_options: _options,
+        ...sent
+      } = JSON.parse(stub.requests.at(-1)?.body.toString() ?? '')
+      t.strictSame(sent, { ...body, stream })
+      if (!stream) t.match(response.json.choices[0], { message, finish_reason })
+      else {
+        const chunks = readFrames(response.text).filter(frame => frame !== '[DONE]')
+        t.match(
+          chunks.flatMap(({ choices }) => choices).map(({ delta }) => delta),
+          [...deltas, {}]
+        )
+      }
+      t.equal(response.headers.get('x-gateway-ignored'), null)
+    }
+  }
+})
+
+function pieces({ id, type, custom: { name, input: text } }: Loose): object[] {
+  return [
+    { tool_calls: [{ index: 0, id, type, custom: { name, input: text.slice(0, 4) } }] },
+    { tool_calls: [{ index: 0, custom: { input: text.slice(4) } }] }
+  ]
 }

@@ -84,8 +84,8 @@ export class CallReader {
    */
   readWhole(calls: readonly unknown[], isCut: boolean): void {
     for (const call of calls) {
-      if (!isJsonObject(call) || !isFunction(call.type)) throw malformed(WHOLE)
-      this.#addWhole(call, call.function, isCut)
+      if (!isJsonObject(call) || !isKnown(call)) throw malformed(WHOLE)
+      this.#addWhole(call, call.function ?? readCustomCall(call.custom), isCut)
     }
   }
 
@@ -139,7 +139,7 @@ export class CallReader {
 
   /** @param place the call at this place of the last list, where the delta stands in a list too. */
   #readDelta(delta: JsonObject, index: number | undefined, place?: OpenCall): OpenCall {
-    const { name, text: piece } = this.#readFunction(delta.function, STREAMED)
+    const { name, text: piece } = this.#readFunction(delta.function ?? readCustomDelta(delta.custom), STREAMED)
     const id = readId(delta.id, STREAMED)
     const known = index === undefined && id === undefined && place !== undefined ? place : this.#find(index, id)
     const call =
@@ -195,7 +195,7 @@ export class CallReader {
   }
 
   #open(delta: JsonObject, name: string | undefined, index: number | undefined): OpenCall {
-    if (!isFunction(delta.type)) throw malformed(STREAMED)
+    if (!isKnown(delta)) throw malformed(STREAMED)
     const id = readId(delta.id, STREAMED) ?? ''
     this.#completeWhole()
     const call: OpenCall = { number: this.#count++, id, name, nesting: new JsonNesting(), text: '', isComplete: false }
@@ -275,9 +275,13 @@ function readId(value: unknown, fault: string): string | undefined {
   return value
 }
 
-/** Some servers leave the type of a call out, or send it without a value (decisions.md 81). */
-function isFunction(type: unknown): boolean {
-  return type === undefined || type === null || type === '' || type === 'function'
+/**
+ * Some servers leave the type of a call out, or send it without a value (decisions.md 81). Calls of custom tools are of a client of the same
+ * wire.
+ */
+function isKnown({ type, custom }: JsonObject): boolean {
+  const isFunction = type === undefined || type === null || type === '' || type === 'function'
+  return isFunction || (type === 'custom' && isJsonObject(custom))
 }
 
 /** True for the text of an object, and for a blank text, which stands for no arguments. */
@@ -288,4 +292,15 @@ function isObjectText(text: string): boolean {
 /** Signatures that a provider puts beside a call and wants back with it. */
 function readExtraContent(value: unknown): ProviderState | undefined {
   return isJsonObject(value) ? { chat_compatible: { extraContent: JSON.stringify(value) } } : undefined
+}
+
+/** The call of a custom tool as that of the function of its input (decisions.md 77). */
+function readCustomCall(custom: unknown): JsonObject | undefined {
+  if (!isJsonObject(custom)) return undefined
+  return { name: custom.name, arguments: JSON.stringify({ input: custom.input ?? '' }) }
+}
+
+/** Deltas are for observers only, who get the text of the input as it comes. */
+function readCustomDelta(custom: unknown): JsonObject | undefined {
+  return isJsonObject(custom) ? { name: custom.name, arguments: custom.input } : undefined
 }
