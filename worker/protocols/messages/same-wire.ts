@@ -1,7 +1,7 @@
 // Message requests on their way to a provider of the same protocol, and its responses back (ADR 2026-11-29-one-same-wire-mechanism).
 
 import { asBuffer } from '../../../shared/bytes.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import { isGatewayCallId, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { SameWireCodec } from '../face.ts'
 import { editMedia, putTextPart } from '../shared/edited-media.ts'
 import { JsonEdits } from '../shared/edits.ts'
@@ -139,13 +139,14 @@ function dropOwnBlocks(messages: JsonValue | undefined, edits: JsonEdits): JsonV
   if (!Array.isArray(messages) || !messages.some(hasOwnBlock)) return undefined
   return messages.flatMap((message, index) => {
     if (!hasOwnBlock(message)) return [message]
-    const content = message.content.filter(block => !isOwnBlock(block))
+    const isOwn = createOwnBlockTest(message.content)
+    const content = message.content.filter(block => !isOwn(block))
     if (content.length === 0) {
       edits.drop('messages', index)
       return []
     }
     for (const [number, block] of message.content.entries()) {
-      if (isOwnBlock(block)) edits.drop('messages', index, 'content', number)
+      if (isOwn(block)) edits.drop('messages', index, 'content', number)
     }
     return [{ ...message, content }]
   })
@@ -153,17 +154,36 @@ function dropOwnBlocks(messages: JsonValue | undefined, edits: JsonEdits): JsonV
 
 function hasOwnBlock(message: JsonValue): message is JsonObject & { content: JsonValue[] } {
   if (!isJsonObject(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return false
-  return message.content.some(isOwnBlock)
+  return message.content.some(createOwnBlockTest(message.content))
 }
 
-/** True for a block of the assistant that the gateway wrote and the service never does. */
+/** Tells the blocks of a turn of the assistant that the gateway wrote and the service never does. */
+function createOwnBlockTest(content: readonly JsonValue[]): (block: JsonValue) => boolean {
+  const ofProvider = isUnsignedTurnOfProvider(content)
+  return block => isOwnBlock(block) || (!ofProvider && isUnsigned(block))
+}
+
 function isOwnBlock(block: JsonValue): boolean {
   if (!isJsonObject(block)) return false
   if (block.type === 'text') return block.text === ''
   return block.type === 'thinking' && typeof block.signature === 'string' && isOwnSignature(block.signature)
 }
 
-/** An empty signature is the provider's own: some services sign no thinking and want it back (decisions.md 82). */
 function isOwnSignature(signature: string): boolean {
   return signature === GATEWAY_SIGNATURE || isStateSignature(signature)
+}
+
+function isUnsigned(block: JsonValue): boolean {
+  return isJsonObject(block) && block.type === 'thinking' && block.signature === ''
+}
+
+/**
+ * True for a turn whose unsigned thinking goes back: some services sign none and refuse the results of its calls without it (decisions.md
+ * 82). The whole responses of other routes have unsigned thinking too, which services with signatures refuse: they are known by the ids
+ * and the blocks of the gateway. A turn without calls needs no thinking.
+ */
+function isUnsignedTurnOfProvider(content: readonly JsonValue[]): boolean {
+  const calls = content.filter(block => isJsonObject(block) && block.type === 'tool_use') as JsonObject[]
+  const hasOwnId = calls.some(({ id }) => typeof id !== 'string' || isGatewayCallId(id))
+  return calls.length > 0 && !hasOwnId && !content.some(isOwnBlock)
 }

@@ -27,12 +27,15 @@ export interface SignedState {
   callId?: string
   /** The reasoning that the state was issued for, where the client is not shown it and its provider wants it back. */
   hiddenText?: string
+  /** How many calls of its turn stand before the reasoning, in a protocol that has reasoning and calls in two lists. */
+  callsBefore?: number
 }
 
 /** The state as a signature in base64, as the SDKs require. */
 export function writeStateSignature(state: ProviderState, about: Omit<SignedState, 'state'> = {}): string {
-  const { owner, callId, hiddenText } = about
-  return Buffer.from(STATE_MARK + JSON.stringify({ ...state, owner, callId, hiddenText }), 'utf8').toString('base64')
+  const { owner, callId, hiddenText, callsBefore } = about
+  const signed = { ...state, owner, callId, hiddenText, callsBefore }
+  return Buffer.from(STATE_MARK + JSON.stringify(signed), 'utf8').toString('base64')
 }
 
 /** Whether the gateway wrote this signature, which no provider knows; also for one that was altered behind its beginning. */
@@ -64,6 +67,7 @@ function readSigned(value: unknown): SignedState | undefined {
   if (owner !== undefined) signed.owner = owner
   if (typeof value.callId === 'string') signed.callId = value.callId
   if (typeof value.hiddenText === 'string') signed.hiddenText = value.hiddenText
+  if (Number.isSafeInteger(value.callsBefore)) signed.callsBefore = value.callsBefore as number
   return signed
 }
 

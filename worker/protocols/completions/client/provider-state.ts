@@ -23,6 +23,8 @@ export interface StateCarrier {
   reasoning?: string
   state: ProviderState | undefined
   owner?: StateOwner
+  /** How many calls of the message stand before the reasoning. */
+  callsBefore?: number
 }
 
 /** The entries of `reasoning_details` for a message; undefined when there are none. */
@@ -33,11 +35,15 @@ export function writeDetails(carriers: readonly StateCarrier[]): JsonValue[] | u
 }
 
 /** Adds the entries for one piece of state. */
-export function addDetails(details: JsonValue[], { reasoning = '', state, owner }: StateCarrier): void {
+export function addDetails(
+  details: JsonValue[],
+  { reasoning = '', state, owner, callsBefore = 0 }: StateCarrier
+): void {
   if (state === undefined) return
   const list = parse(state.chat_compatible?.reasoningDetails)
   if (Array.isArray(list)) for (const entry of list) details.push(entry)
-  const signature = signForeign(state, owner)
+  const about = { ...(owner === undefined ? {} : { owner }), ...(callsBefore === 0 ? {} : { callsBefore }) }
+  const signature = signForeign(state, about)
   if (signature === undefined) return
   // An SDK's helper joins the entries of a stream by their index.
   const { length: index } = details
@@ -58,19 +64,22 @@ export function writeExtraContent(state: ProviderState | undefined): JsonObject 
 }
 
 /** The signature of the state of providers on other wires. */
-function signForeign(state: ProviderState | undefined, owner?: StateOwner): string | undefined {
+function signForeign(
+  state: ProviderState | undefined,
+  about: Pick<SignedState, 'owner' | 'callsBefore'> = {}
+): string | undefined {
   const carried = findCarriedState(state)
   if (carried === undefined) return undefined
   const { chat_compatible: _ofThisWire, ...foreign } = carried
   if (Object.keys(foreign).length === 0) return undefined
-  return writeStateSignature(foreign, owner === undefined ? {} : { owner })
+  return writeStateSignature(foreign, about)
 }
 
 export interface ReadDetails {
   /** State that a provider on this wire issued. */
   state?: ProviderState
-  /** Reasoning with state of a provider on another wire. */
-  reasoning: ReasoningPart[]
+  /** Reasoning with state of a provider on another wire, and how many calls stand before it. */
+  reasoning: Array<{ part: ReasoningPart; callsBefore: number }>
   /** State of the text of the message. */
   ofText?: SignedState
 }
@@ -86,7 +95,8 @@ export function readDetails(value: JsonValue | undefined): ReadDetails {
     else if (signed.owner !== undefined) read.ofText = signed
     else {
       const text = typeof entry.text === 'string' ? entry.text : ''
-      read.reasoning.push({ type: 'reasoning', text, state: signed.state })
+      const part: ReasoningPart = { type: 'reasoning', text, state: signed.state }
+      read.reasoning.push({ part, callsBefore: signed.callsBefore ?? 0 })
     }
   }
   if (others.length > 0 || value.length === 0) {

@@ -100,15 +100,20 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
   if (ofText !== undefined) returnState(read.content, ofText)
   const reasoning = message.reasoning_content
   // Signed reasoning repeats the visible text.
-  const hasUnsigned = typeof reasoning === 'string' && reasoning !== '' && !signed.some(({ text }) => text !== '')
+  const hasUnsigned = typeof reasoning === 'string' && reasoning !== '' && !signed.some(({ part }) => part.text !== '')
   if (hasUnsigned) read.content.unshift({ type: 'reasoning', text: reasoning })
-  if (signed.length > 0) read.content = [...signed, ...read.content]
+  const thoughtsBefore = (calls: number) => signed.flatMap(one => (one.callsBefore === calls ? [one.part] : []))
+  if (signed.length > 0) read.content = [...thoughtsBefore(0), ...read.content]
   const refusal = readOptionalString(message, 'refusal', path)
   if (refusal !== undefined && refusal !== '') read.content.push({ type: 'refusal', text: refusal })
   const calls = readOptionalArray(message, 'tool_calls', path) ?? []
   for (const [index, call] of calls.entries()) {
+    // Thinking that stood between calls stands there again (decisions.md 82).
+    if (index > 0 && signed.length > 0) read.content.push(...thoughtsBefore(index))
     read.content.push(readToolCall(call, `${path}.tool_calls[${index}]`))
   }
+  const last = Math.max(calls.length, 1)
+  for (const { part, callsBefore } of signed) if (callsBefore >= last) read.content.push(part)
   // A message with both forms repeats the same call; the newer form is read, because it has the id.
   const legacy = calls.length === 0 ? readOptionalObject(message, 'function_call', path) : undefined
   if (legacy !== undefined) {

@@ -167,7 +167,7 @@ export function createCompletionsStreamWriter(context: ResponseContext): StreamW
         return ''
       case 'reasoning-end':
         if (hasReasoning) reasoningSeparator = '\n'
-        addDetails(details, { reasoning: reasoning.toString(), state: event.state })
+        addDetails(details, { reasoning: reasoning.toString(), state: event.state, callsBefore: calls.count })
         reasoning = new GrowingText()
         return ''
       case 'usage':

@@ -195,7 +195,7 @@ function writeMessage(
   content += writeFileLines(listedFiles, request, content !== '')
   const refusal = joinTexts(items, 'refusal', '')
   const reasoning = joinTexts(items, 'reasoning', '\n')
-  const details = writeDetails([...items.map(writeCarrier), { state }])
+  const details = writeDetails([...listCarriers(items), { state }])
   const hasOtherContent = calls.length > 0 || refusal !== ''
   return {
     role: 'assistant',
@@ -209,9 +209,13 @@ function writeMessage(
   }
 }
 
-function writeCarrier(item: OutputItem): StateCarrier {
-  if (item.type === 'reasoning') return { reasoning: item.text, state: item.state }
-  return item.type === 'text' ? { state: item.state, owner: 'previous-text' } : { state: undefined }
+function listCarriers(items: readonly OutputItem[]): StateCarrier[] {
+  let callsBefore = 0
+  return items.map(item => {
+    if (item.type === 'tool-call') callsBefore++
+    if (item.type === 'reasoning') return { reasoning: item.text, state: item.state, callsBefore }
+    return item.type === 'text' ? { state: item.state, owner: 'previous-text' } : { state: undefined }
+  })
 }
 
 function writeCalls(

@@ -4,6 +4,7 @@ import {
   assertNever,
   findCarriedState,
   flattenToolName,
+  isGatewayCallId,
   isJsonObject,
   type JsonObject,
   type NormalizedRequest,
@@ -28,6 +29,7 @@ import type {
   MessagesToolUseBlock,
   MessagesUsage
 } from './schema.ts'
+import { GATEWAY_SIGNATURE } from './signature.ts'
 
 /**
  * Writes a whole response. Except for the signature of unsigned reasoning, it equals the message
@@ -36,6 +38,9 @@ import type {
 export function writeMessagesResponse(response: NormalizedResponse, context: ResponseContext): MessagesResponse {
   const showsReasoning = isReasoningVisible(context.request)
   const items = response.items.filter(item => !isCutCall(item, response.finish))
+  // A provider on this wire must not take thinking beside its own ids for its own (decisions.md 82).
+  const hasProviderId = items.some(item => item.type === 'tool-call' && !isGatewayCallId(item.id))
+  const view = { showsReasoning, unsigned: hasProviderId ? GATEWAY_SIGNATURE : '' }
   const content: MessagesContentBlock[] = []
   /** Blocks with state that follow another block (`signCarried`). */
   let waiting: MessagesContentBlock[] = []
@@ -46,7 +51,7 @@ export function writeMessagesResponse(response: NormalizedResponse, context: Res
     waiting = []
   }
   for (const item of items) {
-    add(writeItem(item, { showsReasoning }))
+    add(writeItem(item, view))
     const isText = item.type === 'text' || item.type === 'refusal'
     const signature = isText ? signCarried(item.state, 'previous-text') : undefined
     if (signature !== undefined) waiting.push(writeStateBlock(signature))
@@ -150,7 +155,7 @@ function writeUsage(usage: NormalizedUsage | null): MessagesUsage {
 }
 
 /** Hosted tool runs and pictures are not shown: the protocol has no block for them. Sources of a search are in the text. */
-function writeItem(item: OutputItem, view: { showsReasoning: boolean }): MessagesContentBlock[] {
+function writeItem(item: OutputItem, view: ReasoningView): MessagesContentBlock[] {
   switch (item.type) {
     case 'text':
     case 'refusal':
@@ -195,10 +200,16 @@ function isToolUse({ type }: MessagesContentBlock): boolean {
   return type === 'tool_use'
 }
 
-/** In a whole response the signature of an unsigned block is empty. */
-function writeThinking({ text, state }: ReasoningItem, view: { showsReasoning: boolean }): MessagesContentBlock {
+interface ReasoningView {
+  showsReasoning: boolean
+  /** The signature of an unsigned block. */
+  unsigned: string
+}
+
+/** In a whole response the signature of an unsigned block is empty, unless its calls have ids of the provider. */
+function writeThinking({ text, state }: ReasoningItem, view: ReasoningView): MessagesContentBlock {
   const { redacted } = state?.messages_compatible ?? {}
-  const signature = findSignature(state) ?? ''
+  const signature = findSignature(state) ?? view.unsigned
   if (redacted !== undefined && text === '') return { type: 'redacted_thinking', data: redacted }
   return { type: 'thinking', thinking: view.showsReasoning ? text : '', signature }
 }

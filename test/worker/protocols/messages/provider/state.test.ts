@@ -210,3 +210,76 @@ t.test('state of other kinds is never sent', async t => {
     t.same((body.messages as JsonObject[])[1], { role: 'assistant', content: 'ok' })
   }
 })
+
+t.test('thinking that stood between calls comes back there (decisions.md 82)', async t => {
+  const blocks = [
+    { type: 'thinking', thinking: 'A', signature: 'SIGA' },
+    { type: 'tool_use', id: 'toolu_01A', name: 'f', input: { a: 1 } },
+    { type: 'redacted_thinking', data: 'RED==' },
+    { type: 'thinking', thinking: 'B', signature: 'SIGB' },
+    { type: 'tool_use', id: 'toolu_01B', name: 'f', input: { a: 2 } }
+  ]
+  const frames = [
+    start(0, { type: 'thinking', thinking: '', signature: '' }),
+    delta(0, { type: 'thinking_delta', thinking: 'A' }),
+    delta(0, { type: 'signature_delta', signature: 'SIGA' }),
+    stop(0),
+    ...call(1, { id: 'toolu_01A' }, '{"a":1}'),
+    start(2, { type: 'redacted_thinking', data: 'RED==' }),
+    stop(2),
+    start(3, { type: 'thinking', thinking: 'B', signature: 'SIGB' }),
+    stop(3),
+    ...call(4, { id: 'toolu_01B' }, '{"a":2}')
+  ]
+  const results: Record<string, (id: string) => JsonObject> = {
+    completions: id => ({ role: 'tool', tool_call_id: id, content: 'r' }),
+    responses: id => ({ type: 'function_call_output', call_id: id, output: 'r' }),
+    messages: id => ({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'r' }] })
+  }
+  for (const [name, client] of Object.entries(clients)) {
+    for (const isStream of [false, true]) {
+      const events = isStream ? readStream([stream(frames, 'tool_use')]) : readWhole(answer(blocks, 'tool_use'))
+      const face = clientFaces[client.protocol]
+      const context: ResponseContext = {
+        requestId: 'r',
+        createdAt: 1,
+        model: 'alias',
+        request: readRequest(client.protocol, client.first, isStream)
+      }
+      const next = isStream
+        ? client.next({ response: {}, frames: joinFrames(face.createStreamWriter(context).write(events)) })
+        : client.next({ response: face.writeResponse(accumulateEvents(events), context), frames: '' })
+      const body = JSON.parse(JSON.stringify(next)) as Record<string, JsonObject[]>
+      const second = results[client.protocol]?.('toolu_01B')
+      if (second === undefined) {
+        const response = { functionResponse: { name: 'f', id: 'toolu_01B', response: { r: 1 } } }
+        const last = body.contents?.at(-1) as { parts: JsonObject[] }
+        last.parts.push(response)
+      } else (body.messages ?? body.input)?.push(second)
+      const [, turn] = write(client.protocol, body as never).body.messages as Array<{ content: JsonObject[] }>
+      t.same(turn?.content, blocks, `${name}, ${isStream ? 'streamed' : 'whole'}`)
+    }
+  }
+})
+
+t.test('unsigned thinking of a provider comes back to it (decisions.md 82)', async t => {
+  const blocks = [
+    { type: 'thinking', thinking: 'I must look', signature: '' },
+    { type: 'tool_use', id: 'toolu_01A', name: 'f', input: { a: 1 } }
+  ]
+  for (const [name, client] of Object.entries(clients)) {
+    const face = clientFaces[client.protocol]
+    const context = {
+      requestId: 'r',
+      createdAt: 1,
+      model: 'alias',
+      request: readRequest(client.protocol, client.first)
+    }
+    // A messages client gets the provider's own bytes, and sends them back so.
+    if (client.protocol === 'messages') continue
+    const response = face.writeResponse(accumulateEvents(readWhole(answer(blocks, 'tool_use'))), context)
+    const next = client.next({ response, frames: '' })
+    const [, turn] = write(client.protocol, JSON.parse(JSON.stringify(next))).body.messages as Array<JsonObject>
+    t.same(turn?.content, blocks, name)
+  }
+})
