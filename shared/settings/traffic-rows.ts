@@ -8,7 +8,7 @@ const milliseconds = kind.integer({ above: 0, max: kind.MILLISECONDS_MAX })
 const seconds = kind.integer({ above: 0, max: kind.SECONDS_MAX })
 const days = kind.integer({ above: 0, max: kind.DAYS_MAX })
 const share = kind.decimal({ min: 0, max: 1 })
-const sinkNames = ['noop', 'jsonl', 'sqlite', 'postgres', 'relational', 'opensearch'] as const
+const sinkNames = ['noop', 'jsonl', 'sqlite', 'postgres', 'relational', 'opensearch', 'search_index'] as const
 
 /** The rows of the traffic log and of its search server. */
 export function trafficLogRows(add: SectionRows) {
@@ -87,7 +87,7 @@ export function trafficLogRows(add: SectionRows) {
     GATEWAY_SEARCH_INDEX_URL: add.withDefault(
       kind.url,
       'http://localhost:9200',
-      'Search server of the `opensearch` sink.',
+      'Search server of the `opensearch` sink, which `search_index` names too.',
       {
         aliases: ['GATEWAY_OPENSEARCH_URL']
       }

@@ -35,7 +35,8 @@ export function planSinks(settings: SinkSettings): SinkPlan {
   const wanted = settings.trafficLogSinks.length > 0 ? settings.trafficLogSinks : [settings.trafficLogSink]
   const names = wanted.flatMap((name): SinkName[] => {
     if (name === 'noop') return []
-    return name === 'relational' ? [dsn?.name ?? 'sqlite'] : [name]
+    if (name === 'relational') return [dsn?.name ?? 'sqlite']
+    return name === 'search_index' ? ['opensearch'] : [name]
   })
   const sinks = [...new Set(names)]
   const relationalNames = sinks.filter(name => name === 'sqlite' || name === 'postgres')

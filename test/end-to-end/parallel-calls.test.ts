@@ -37,7 +37,8 @@ for (const family of families) {
     t.equal(await ask(auto), true)
     t.equal(await ask(auto, {}, 'v1'), undefined)
     t.equal(await ask(auto, {}, 'v2', 'GigaChat-2'), undefined)
-    t.equal(await ask(explicit), undefined)
+    // A content client has no word for it: several declarations are its request.
+    t.equal(await ask(explicit), family.request === undefined ? true : undefined)
     t.equal(await ask(off), undefined)
     if (family.request === undefined) return
     t.equal(await ask(auto, family.request), true)

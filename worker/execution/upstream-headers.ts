@@ -70,7 +70,10 @@ const DENIED_NAMES = new Set([
   'user-agent',
   'via',
   'x-admin-api-key',
+  // Credentials of other services, which a client may send to every service that it knows.
+  'x-amz-security-token',
   'x-api-key',
+  'x-auth-token',
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-port',

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/logging.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
-import { isPassToken, readPassToken } from '../providers/pass-token.ts'
+import { isPassToken, readPassToken, resemblesPassToken } from '../providers/pass-token.ts'
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import { createAdminKeyCheck } from './admin-key.ts'
 import { createAuthenticationFailures } from './authentication-failures.ts'
@@ -72,8 +72,8 @@ export function createCredentialCheck(dependencies: {
     if (isKeyNeeded) checkKey(request, isBearerTaken)
     // A client may send its token to every gateway that it knows; the profiles of a file have credentials of their own.
     if (profiles.origin === 'file') return SERVER_AUTHORIZATION
-    // Without key authentication every bearer token is for the upstream, so a malformed one is an error.
-    const isForUpstream = isBearerTaken || (bearer !== undefined && !isKeyNeeded)
+    // Where no key is needed, a client may send any key: only what looks like upstream authorization is taken for it.
+    const isForUpstream = isBearerTaken || (bearer !== undefined && !isKeyNeeded && resemblesPassToken(bearer))
     return isForUpstream ? readAuthorization(request, bearer) : SERVER_AUTHORIZATION
   }
 }

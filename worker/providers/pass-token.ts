@@ -3,6 +3,7 @@ import { Secret } from '../../shared/secret.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { UpstreamAuthorization } from './types.ts'
 
+const PREFIX = 'upstream-'
 const ACCESS_TOKEN_PREFIX = 'upstream-auth-'
 const CREDENTIALS_PREFIX = 'upstream-cred-'
 const USER_PREFIX = 'upstream-user-'
@@ -13,6 +14,11 @@ const DEFAULT_SCOPE = 'GIGACHAT_API_PERS'
 /** Whether a bearer token claims to be upstream authorization, well-formed or not. */
 export function isPassToken(token: string): boolean {
   return token.startsWith(ACCESS_TOKEN_PREFIX) || token.startsWith(CREDENTIALS_PREFIX) || token.startsWith(USER_PREFIX)
+}
+
+/** Whether it claims so in any spelling of what follows the common prefix. */
+export function resemblesPassToken(token: string): boolean {
+  return token.startsWith(PREFIX)
 }
 
 /** Reads upstream authorization. Raises `invalid_upstream_authorization`, whose text never holds the token. */

@@ -54,7 +54,7 @@ t.test(
       'upstream-user-canary',
       'upstream-user-canary:',
       'upstream-auth-',
-      'canary'
+      'upstream-canary'
     ]
     for (const family of families) {
       for (const token of tokens) {
@@ -69,6 +69,17 @@ t.test(
     t.equal(emulator.requests.length, 0)
   }
 )
+
+t.test('a bearer without the prefix is no credential of the upstream: the server has its own', async t => {
+  for (const family of families) {
+    for (const token of ['canary', 'sk-proj-1', 'upstream', 'Upstream-auth-abc']) {
+      const response = await askIn(gateway, family, 'hi', { headers: bearer(token) })
+      t.equal(response.status, 200, `${family} ${token}`)
+      t.not(last('/chat/completions')?.headers.authorization, `Bearer ${token}`)
+      t.not(last('/chat/completions')?.headers.authorization, 'Bearer abc')
+    }
+  }
+})
 
 t.test('operations 43: system routes and liveness ignore the token', async t => {
   for (const path of ['/health', '/ping', '/ready', '/']) {

@@ -47,7 +47,7 @@ const denied = [
   // names that are denied in addition to the contract
   'api-key x-admin-api-key x-gateway-replay accept-language x-server-timeout proxy-connection via referer origin',
   'access-control-request-method sec-fetch-mode cf-ray x-goog-api-client content-language content-encoding if-none-match',
-  'range http2-settings trailers'
+  'range http2-settings trailers x-auth-token x-amz-security-token'
 ]
   .join(' ')
   .split(' ')

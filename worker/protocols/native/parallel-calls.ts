@@ -8,15 +8,19 @@ import type { ToolPlan } from './tools.ts'
 /** When the option is sent: wherever the client did not refuse several calls, only where it requested them, or never. */
 export type ParallelCallsPolicy = 'auto' | 'explicit' | 'off'
 
-/** Whether the option belongs to a request to a model that has it. */
+/**
+ * Whether the option belongs to a request to a model that has it. A protocol without a word for it asks
+ * by declaring several functions, also where the policy wants to be asked (content.md 4.4).
+ */
 export function wantsParallelCalls(
-  { parallelToolCalls, usesLegacyFunctions }: NormalizedRequest,
+  { parallelToolCalls, usesLegacyFunctions, fieldPaths }: NormalizedRequest,
   { functions, choice }: ToolPlan,
   policy: ParallelCallsPolicy
 ): boolean {
   if (parallelToolCalls !== undefined) return parallelToolCalls === 'requested'
   // The legacy form of a client can hold only one call.
-  if (policy === 'explicit' || usesLegacyFunctions) return false
+  const isSilent = policy === 'explicit' && fieldPaths.parallelToolCalls !== undefined
+  if (isSilent || usesLegacyFunctions) return false
   return functions.length > 1 && (choice === undefined || choice.type === 'any')
 }
 
