@@ -23,7 +23,8 @@ export interface ReadSignature {
 /**
  * Writes the signature of a part in base64, as the SDKs require: the provider's signature unchanged, else the part's state, with the id
  * of a call that the gateway issued, else that id alone. Undefined when the part has none of them.
- * @param part.hiddenText a thought that the client is not shown: some providers sign its text and want both back.
+ * @param part.hiddenText a thought that the client is not shown: some providers sign its text and want both back, others want the text
+ * itself (decisions.md 81).
  */
 export function writeThoughtSignature(part: {
   callId?: string
@@ -36,10 +37,11 @@ export function writeThoughtSignature(part: {
   const ownId = callId !== undefined && readToolCallId(callId).isOwn ? callId : undefined
   const carried = findCarriedState(state)
   if (carried !== undefined) {
-    const isTextSigned = hiddenText !== '' && carried.messages_compatible?.signature !== undefined
+    const { messages_compatible: signed, chat_compatible: named } = carried
+    const isTextWanted = signed?.signature !== undefined || named?.reasoningName !== undefined
     return writeStateSignature(carried, {
       ...(ownId === undefined ? {} : { callId: ownId }),
-      ...(isTextSigned ? { hiddenText } : {})
+      ...(isTextWanted && hiddenText !== '' ? { hiddenText } : {})
     })
   }
   return ownId === undefined ? undefined : toBase64(ownId)

@@ -101,6 +101,16 @@ t.test('thoughts are shown only on request, separated by line feeds', async t =>
     state: { messages_compatible: { signature: 's' } }
   })
   t.equal(hidden.length, 2)
+  // Some providers want the thought of a turn with calls back (decisions.md 81).
+  const wanted = parts(assembler => {
+    assembler.reasoning('five')
+    assembler.blockState({ chat_compatible: { reasoningName: 'reasoning_content' } })
+  })
+  t.match(wanted[0], { text: '', thought: true })
+  t.match(readThoughtSignature(wanted[0]?.thoughtSignature), {
+    hiddenText: 'five',
+    state: { chat_compatible: { reasoningName: 'reasoning_content' } }
+  })
 })
 
 t.test('a signature ends its part, in texts, calls and files', async t => {
