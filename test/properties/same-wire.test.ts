@@ -165,6 +165,12 @@ t.test('what decisions.md 72 does not name arrives byte for byte, on every wire'
 /** Remembers outlines from one body of a test to the next. */
 const plain = createPlainChats(environment)
 
+/** What of a request matters for its response. A body that the client face refuses to read has no more. */
+function readResponseFacts({ request }: TranslatedChat): unknown {
+  const { requestId, model, isStream, wantsStreamUsage, usesLegacyFunctions } = request
+  return { requestId, model, isStream, wantsStreamUsage, usesLegacyFunctions }
+}
+
 /** What becomes of a body, or the refusal. */
 function outcome(translate: () => TranslatedChat | undefined): unknown {
   try {
@@ -173,7 +179,7 @@ function outcome(translate: () => TranslatedChat | undefined): unknown {
       call && {
         ...call,
         body: asBuffer(joinBytes(call.body)).toString('latin1'),
-        request: { ...call.request, messages: [] }
+        request: readResponseFacts(call)
       }
     )
   } catch (thrown) {
@@ -188,42 +194,63 @@ function mostly<Value>(plain: fc.Arbitrary<Value>, ...others: Value[]): fc.Arbit
   return fc.oneof({ weight: 15, arbitrary: plain }, { weight: 1, arbitrary: fc.constantFrom(...others) })
 }
 
-t.test('the short way of a plain chat has the result of the general way', async t => {
+t.test('the short way of a plain chat has the result of the general way, on every wire', async t => {
   const counts = { plain: 0, refused: 0 }
   const role = mostly(fc.constantFrom('system', 'user', 'assistant'), 'developer', 'tool')
   const message = fc.record({ role, content: mostly<unknown>(text, null, [], 'x\ud800') })
+  const parts = fc.array(mostly<unknown>(fc.record({ text }), { text: null }, { text: 'a', thought: true }), {
+    minLength: 1,
+    maxLength: 2
+  })
+  const content = fc.record({ role: mostly(fc.constantFrom('user', 'model'), 'system'), parts })
+  const around = {
+    temperature: mostly<unknown>(fc.double({ noNaN: true, noDefaultInfinity: true }), 'hot', null),
+    max_tokens: mostly(fc.constantFrom(1, 1000), 1001, 0, 1.5),
+    stop: mostly<unknown>(fc.constant('END'), '', ['a']),
+    stream: mostly<unknown>(fc.boolean(), 'yes'),
+    stream_options: mostly<unknown>(fc.constantFrom(undefined, { include_usage: true }), 'x', {}),
+    generationConfig: mostly<unknown>(fc.constant(undefined), { maxOutputTokens: 2000 }, 'x'),
+    system: mostly<unknown>(fc.constant(undefined), 'x', [{ type: 'text', text: 'x' }]),
+    thinking: mostly<unknown>(fc.constant(undefined), { type: 'enabled', budget_tokens: 2000 }),
+    tools: mostly<unknown>(fc.constantFrom(undefined, []), [{ type: 'function', function: { name: 'f' } }], 'x'),
+    extra_body: mostly<unknown>(fc.constant(undefined), { top_k: 1, model: 'x' }, 'x'),
+    api_key: mostly<unknown>(fc.constant(undefined), 'x'),
+    models: mostly<unknown>(fc.constant(undefined), ['x']),
+    n: mostly<unknown>(fc.constant(undefined), 1, 2),
+    ключ: mostly<unknown>(fc.constant(undefined), 1, { a: [1] })
+  }
   const body = fc.record(
     {
       messages: fc.array(message, { minLength: 1, maxLength: 4 }),
-      model: mostly(fc.constantFrom('chat_compatible/alias', 'chat_compatible/small'), 'unknown'),
-      temperature: mostly<unknown>(fc.double({ noNaN: true, noDefaultInfinity: true }), 'hot', null),
-      top_p: fc.constantFrom(0, 1, -1),
-      max_tokens: mostly(fc.constantFrom(1, 1000), 1001, 0, 1.5),
-      stop: mostly<unknown>(fc.constant('END'), '', ['a']),
-      stream: mostly<unknown>(fc.boolean(), 'yes'),
-      stream_options: mostly<unknown>(fc.constantFrom(undefined, { include_usage: true }), 'x', {}),
-      tools: mostly<unknown>(fc.constantFrom(undefined, []), [{ type: 'function', function: { name: 'f' } }], 'x'),
-      extra_body: mostly<unknown>(fc.constant(undefined), { top_k: 1, model: 'x' }, 'x'),
-      api_key: mostly<unknown>(fc.constant(undefined), 'x'),
-      models: mostly<unknown>(fc.constant(undefined), ['x']),
-      n: mostly<unknown>(fc.constant(undefined), 1, 2),
-      ключ: mostly<unknown>(fc.constant(undefined), 1, { a: [1] })
+      contents: fc.array(content, { minLength: 1, maxLength: 4 }),
+      ...around
     },
-    { requiredKeys: ['messages', 'model'] }
+    { requiredKeys: ['messages', 'contents'] }
   )
+  const job = fc.record({
+    protocol: fc.constantFrom('completions', 'messages', 'content'),
+    alias: mostly(fc.constantFrom('alias', 'small'), 'unknown'),
+    isStream: fc.boolean()
+  })
   fc.assert(
-    fc.property(body, fc.constantFrom(undefined, 1), fc.nat({ max: 3 }), (body, space, offset) => {
-      const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(JSON.stringify(body, null, space))]).subarray(
+    fc.property(body, job, fc.constantFrom(undefined, 1), fc.nat({ max: 3 }), (body, options, space, offset) => {
+      const { protocol, alias, isStream } = options
+      const model = `${kinds[protocol]}/${alias}`
+      const { messages, contents, ...members } = body
+      const sent = protocol === 'content' ? { contents, ...members } : { model, messages, ...members }
+      const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(JSON.stringify(sent, null, space))]).subarray(
         offset
       )
-      const job = { protocol: 'completions', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
+      const wireHeaders = protocol === 'messages' && isStream ? { wireHeaders: ['anthropic-beta', 'a'] } : {}
+      const path = protocol === 'content' ? { path: { model, isStream } } : {}
+      const job = { protocol, apiMode: 'v1', bytes, context: { requestId: 'r', ...path, ...wireHeaders } } as const
       const short = outcome(() => plain.translate(job))
       if (short === undefined) return
       counts[typeof short === 'object' && short !== null && 'code' in short ? 'refused' : 'plain']++
       const general = outcome(() => translateChat(job, environment))
       if (!isDeepStrictEqual(short, general)) throw new Error('another result')
     }),
-    { numRuns: 3000 }
+    { numRuns: 4000 }
   )
   if (fc.areRunsFull) t.ok(counts.plain > 50, `${counts.plain} bodies are plain`)
   if (fc.areRunsFull) t.ok(counts.refused > 50, `${counts.refused} bodies are refused`)

@@ -6,8 +6,8 @@ import { asBuffer, type Bytes, hasOwnMemory } from '../../shared/bytes.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
 import type { ClientProtocol } from '../normalized/index.ts'
-import { rememberTexts } from '../performance/remember-texts.ts'
-import type { ApiMode, OutlineReader } from '../protocols/face.ts'
+import { rememberCombinations } from '../performance/remember-texts.ts'
+import type { ApiMode, OutlineReader, ReadContext } from '../protocols/face.ts'
 import { lookUpProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import { editBody } from '../protocols/shared/spans.ts'
 import { describeDelivery, readChat } from './chat.ts'
@@ -31,39 +31,37 @@ interface Frame {
   after: Buffer
 }
 
-/** null for an outline whose bodies take the general way. */
-type FindFrame = (text: string) => Frame | null
-
-interface PlainProtocol {
-  outline: OutlineReader
-  findFrame: Readonly<Record<ApiMode, FindFrame>>
+/** What decides on a frame besides the text of its outline. */
+interface Selection {
+  protocol: ClientProtocol
+  apiMode: ApiMode
+  /** Model and streaming in the URL, in the protocol whose URL contains them. */
+  path: ReadContext['path']
 }
 
 /** Creates the short way. It remembers outlines as long as it lives, for the routes of `environment`, which never change. */
 export function createPlainChats(environment: Pick<TaskEnvironment, 'settings' | 'faces'>): PlainChats {
   const models = listSameWireModels(environment.settings.routes, environment.faces)
-  const protocols = new Map<ClientProtocol, PlainProtocol>()
-  for (const { protocol, outline } of new Set(models.values())) {
-    const remember = (apiMode: ApiMode): FindFrame =>
-      rememberTexts(text => {
-        const bytes = Buffer.from(text, 'latin1')
-        const job: ChatJob = { protocol, apiMode, bytes, context: { requestId: '' } }
-        return translateOutline(job, outline, models, environment)
-      })
-    protocols.set(protocol, { outline, findFrame: { v1: remember('v1'), v2: remember('v2') } })
-  }
+  const outlines = new Map([...models.values()].map(({ protocol, outline }) => [protocol, outline]))
+  /** null for an outline whose bodies take the general way. */
+  const findFrame = rememberCombinations(
+    (protocol: ClientProtocol, apiMode: ApiMode, model: string | undefined, isStream: boolean, text: string) => {
+      const path = model === undefined ? undefined : { model, isStream }
+      return translateOutline({ protocol, apiMode, path }, text, models, environment)
+    }
+  )
   return {
-    // A description is made of the whole request, and headers of the wire are not in its outline.
-    mayTranslate: ({ protocol, description, context: { wireHeaders = [], refusesUnsupported } }) =>
-      description === undefined && refusesUnsupported !== true && wireHeaders.length === 0 && protocols.has(protocol),
-    translate({ protocol, apiMode, bytes, context: { requestId } }) {
-      const plain = protocols.get(protocol)
-      const read = plain?.outline.read(bytes)
-      if (plain === undefined || read === undefined) return undefined
-      const frame = plain.findFrame[apiMode](read.text)
+    // A description is made of the whole request.
+    mayTranslate: ({ protocol, description, context: { refusesUnsupported } }) =>
+      description === undefined && refusesUnsupported !== true && outlines.has(protocol),
+    translate({ protocol, apiMode, bytes, context: { requestId, path, wireHeaders = NO_HEADERS } }) {
+      const read = outlines.get(protocol)?.read(bytes)
+      if (read === undefined) return undefined
+      const frame = findFrame(protocol, apiMode, path?.model, path?.isStream === true, read.text)
       if (frame === null) return undefined
       const body = join(frame, asBuffer(bytes).subarray(read.messages.start, read.messages.end))
       const call: TranslatedChat = { ...frame.call, request: { ...frame.call.request, requestId, messages: [] }, body }
+      if (wireHeaders.length > 0) call.headers = [...call.headers, ...wireHeaders]
       // A large body goes out in pieces that share its memory; a small one was copied.
       if (!(body instanceof Uint8Array) && hasOwnMemory(bytes)) call.ownMemory = bytes
       return call
@@ -71,33 +69,34 @@ export function createPlainChats(environment: Pick<TaskEnvironment, 'settings' |
   }
 }
 
+const NO_HEADERS: readonly string[] = []
+
 /** The aliases whose provider speaks a client protocol with plain bodies. */
 type SameWireModels = ReadonlyMap<unknown, { protocol: ClientProtocol; outline: OutlineReader }>
 
 function listSameWireModels({ aliases }: RouteTable, faces: ProviderFaces): SameWireModels {
   const models = new Map<unknown, { protocol: ClientProtocol; outline: OutlineReader }>()
-  const known = new Map<ClientProtocol, { protocol: ClientProtocol; outline: OutlineReader }>()
   for (const [alias, { providerKind, wire }] of aliases) {
     const sameWire = lookUpProviderFace(faces, { providerKind, apiMode: 'v1', wire })?.sameWire
-    if (sameWire?.outline === undefined) continue
-    const { protocol, outline } = sameWire
-    const entry = known.get(protocol) ?? { protocol, outline }
-    known.set(protocol, entry)
-    models.set(alias, entry)
+    const { protocol, outline } = sameWire ?? {}
+    if (protocol !== undefined && outline !== undefined) models.set(alias, { protocol, outline })
   }
   return models
 }
 
 function translateOutline(
-  job: ChatJob,
-  outline: OutlineReader,
+  { protocol, apiMode, path: selected }: Selection,
+  text: string,
   models: SameWireModels,
   { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>
 ): Frame | null {
-  const { protocol, apiMode, bytes } = job
+  const bytes = Buffer.from(text, 'latin1')
   const body = readJsonObject(bytes)
-  if (models.get(body.model)?.protocol !== protocol) return null
-  const request = readChat(job, body, { settings, faces })
+  const known = models.get(selected?.model ?? body.model)
+  if (known?.protocol !== protocol) return null
+  const { outline } = known
+  const context = selected === undefined ? { requestId: '' } : { requestId: '', path: selected }
+  const request = readChat({ protocol, apiMode, context }, body, { settings, faces })
   const { plan, written, edits, leftOut } = planChat({ protocol, apiMode, request, body }, settings, faces)
   const edited = edits === undefined ? undefined : editBody(bytes, body, edits)
   const start = edited?.indexOf(outline.messages) ?? -1

@@ -9,6 +9,7 @@ import { JsonEdits, type Place } from '../shared/edits.ts'
 import { editFrameData } from '../shared/frame-data.ts'
 import { boundLimit } from '../shared/output-limit.ts'
 import { editOwnMembers } from '../shared/own-members.ts'
+import { plainContents } from '../shared/plain-body.ts'
 import { editJson } from '../shared/spans.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../shared/wire-headers.ts'
 import { readMember, spell } from './client/spelling.ts'
@@ -37,6 +38,7 @@ const DECIDED: ReadonlySet<string> = new Set([
 
 export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCompatibleReading> = {
   protocol: 'content',
+  outline: plainContents,
   readFacts: ({ tools }) => ({
     isStream: false,
     wantsStreamUsage: false,

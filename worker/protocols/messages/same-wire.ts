@@ -8,6 +8,7 @@ import { JsonEdits } from '../shared/edits.ts'
 import { editFrameData } from '../shared/frame-data.ts'
 import { boundLimit } from '../shared/output-limit.ts'
 import { editOwnMembers } from '../shared/own-members.ts'
+import { plainMessages } from '../shared/plain-body.ts'
 import { editJson } from '../shared/spans.ts'
 import { isStateSignature } from '../shared/state-signature.ts'
 import { GATEWAY_SIGNATURE } from './client/signature.ts'
@@ -35,6 +36,7 @@ const DECIDED: ReadonlySet<string> = new Set([
 
 export const messagesSameWire: SameWireCodec<MessagesCompatibleOptions, MessagesCompatibleReading> = {
   protocol: 'messages',
+  outline: plainMessages,
   readFacts: ({ stream, tools }) => ({
     isStream: stream === true,
     wantsStreamUsage: false,

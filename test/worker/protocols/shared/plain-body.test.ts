@@ -1,5 +1,5 @@
 import t from 'tap'
-import { plainMessages } from '../../../../worker/protocols/shared/plain-body.ts'
+import { plainContents, plainMessages } from '../../../../worker/protocols/shared/plain-body.ts'
 
 const messages = '"messages":[{"role":"user","content":"a"}]'
 
@@ -80,4 +80,30 @@ t.test('another body is left to the general way', async t => {
   t.equal(outline(`{"model":"a",${messages},${around}}`), undefined, 'much around the messages')
   const long = Array.from({ length: 20_001 }, () => '{"role":"user","content":""}').join()
   t.equal(outline(`{"model":"a","messages":[${long}]}`), undefined, 'many messages')
+})
+
+t.test('contents of texts are plain as well', async t => {
+  const read = (text: string) => {
+    const bytes = Buffer.from(text)
+    const found = plainContents.read(bytes)
+    return found && [JSON.parse(found.text), bytes.toString('utf8', found.messages.start, found.messages.end)]
+  }
+  const list = '[{"role":"user","parts":[{"text":"a"} , {"text":"b\\n"}]},{"parts":[{"text":""}],"role":"model"}]'
+  const one = JSON.parse(plainContents.messages)
+  t.same(read(`{"contents": ${list},"generationConfig":{"topK":40}}`), [
+    { contents: one, generationConfig: { topK: 40 } },
+    list
+  ])
+  for (const other of [
+    '{"contents":{"role":"user","parts":[{"text":"a"}]}}',
+    '{"contents":[{"parts":[{"text":"a"}]}]}',
+    '{"contents":[{"role":"user","parts":{"text":"a"}}]}',
+    '{"contents":[{"role":"user","parts":[]}]}',
+    '{"contents":[{"role":"user","parts":[{}]}]}',
+    '{"contents":[{"role":"function","parts":[{"text":"a"}]}]}',
+    '{"contents":[{"role":"model","parts":[{"text":"a","thoughtSignature":"x"}]}]}',
+    '{"messages":[{"role":"user","content":"a"}]}'
+  ]) {
+    t.equal(read(other), undefined, other)
+  }
 })
