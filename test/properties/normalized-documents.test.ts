@@ -216,7 +216,7 @@ const conversation = some<Conversation>({
   include: fc.array(text, { maxLength: 2 })
 })
 
-type Traits = 'fieldPaths' | 'carriesFileBytes' | 'carriesParsedArguments' | 'chatWire' | 'refusal'
+type Traits = 'fieldPaths' | 'carriesFileBytes' | 'chatWire' | 'refusal'
 
 const body = some<Omit<NormalizedRequest, Traits>>(
   {

@@ -28,7 +28,7 @@ import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
 import { requestId } from './codec.ts'
 
 const ATTACHMENT_BYTES_MAX = 1024
-const plainOptions: NativeOptions = {
+export const plainOptions: NativeOptions = {
   v1Base: '/v1',
   v2Base: '/v2',
   isImageInputEnabled: true,

@@ -99,8 +99,6 @@ export interface NormalizedRequest {
   wantsStreamUsage: boolean
   /** The client protocol has a place for the bytes of generated files, and its clients have no other way to get them. */
   carriesFileBytes: boolean
-  /** The client protocol carries the arguments of a call as an object, so that text which is no JSON cannot be passed on. */
-  carriesParsedArguments?: true
   messages: NormalizedMessage[]
   tools: NormalizedTool[]
   /** Absent when the client said nothing, which reads as `auto`. */

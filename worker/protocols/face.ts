@@ -89,9 +89,7 @@ export interface WrittenError {
 export type WriteError = (error: GatewayError, context: { requestId: string }) => WrittenError
 
 /** What all requests of a protocol have in common. */
-export type ProtocolTraits = Readonly<
-  Pick<NormalizedRequest, 'fieldPaths' | 'carriesFileBytes' | 'carriesParsedArguments'>
->
+export type ProtocolTraits = Readonly<Pick<NormalizedRequest, 'fieldPaths' | 'carriesFileBytes'>>
 
 /** A body that was looked at without parsing it. */
 export interface BodyOutline {

@@ -26,7 +26,6 @@ export function writeRequestDocument(request: NormalizedRequest, protocol: Clien
     requestId,
     fieldPaths: _fieldPaths,
     carriesFileBytes: _carriesFileBytes,
-    carriesParsedArguments: _carriesParsedArguments,
     // Like the paths it says how the client's own wire spells the request, not what is asked.
     chatWire: _chatWire,
     model,

@@ -72,7 +72,6 @@ export const completionsSameWire: SameWireCodec<ChatCompatibleOptions, ChatCompa
       reading: {
         toolNames: new Map(),
         stops: [],
-        needsJsonArguments: false,
         droppedToolCalls: 0,
         showsUsage: isUsageWanted(body.stream_options),
         choices: typeof body.n === 'number' ? body.n : 1

@@ -18,7 +18,7 @@ import type { MessagesCompatibleOptions } from './provider/options.ts'
 import type { MessagesCompatibleReading } from './provider/reading.ts'
 
 /** Nothing of the body was written in another form. */
-const READING: MessagesCompatibleReading = { toolNames: new Map(), needsJsonArguments: false, droppedToolCalls: 0 }
+const READING: MessagesCompatibleReading = { toolNames: new Map(), droppedToolCalls: 0 }
 
 /** Members that an `extra_body` may not set: admission has decided on them. */
 const DECIDED: ReadonlySet<string> = new Set([

@@ -8,7 +8,6 @@ function open(showsUsage = true, choices = 1): CompletionsEditor {
   const reading = {
     toolNames: new Map(),
     stops: [],
-    needsJsonArguments: false,
     droppedToolCalls: 0,
     showsUsage,
     choices

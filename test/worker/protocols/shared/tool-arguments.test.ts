@@ -1,5 +1,9 @@
 import t from 'tap'
-import { readToolArguments } from '../../../../worker/protocols/shared/tool-arguments.ts'
+import {
+  readToolArguments,
+  writeArgumentsObject,
+  writeInputObject
+} from '../../../../worker/protocols/shared/tool-arguments.ts'
 import { coerceToolResult } from '../../../../worker/protocols/shared/tool-result.ts'
 
 t.test('arguments as text keep their text beside the parsed object', async t => {
@@ -12,11 +16,20 @@ t.test('absent arguments are an empty object', async t => {
   t.strictSame(readToolArguments({ a: 1 }, 'p'), { arguments: { a: 1 } })
 })
 
-t.test('arguments that are no object are refused and never dropped (B12)', async t => {
-  for (const value of ['not json', '[1]', '"text"', 'null', '{"a":', 3, true, [1]]) {
-    t.throws(() => readToolArguments(value, 'p.arguments'), { code: 'invalid_request', param: 'p.arguments' })
+t.test(
+  'arguments that are no object are kept as their text, and other values refused (B12, decisions.md 113)',
+  async t => {
+    for (const value of ['not json', '[1]', '"text"', 'null', '{"a":', '[12345678901234567890]']) {
+      const read = readToolArguments(value, 'p')
+      t.strictSame(read, { arguments: { arguments: value }, argumentsText: value })
+      t.strictSame(writeArgumentsObject(read), { arguments: value })
+      t.strictSame(writeInputObject(value), { arguments: value })
+    }
+    for (const value of [3, true, [1]]) {
+      t.throws(() => readToolArguments(value, 'p.arguments'), { code: 'invalid_request', param: 'p.arguments' })
+    }
   }
-})
+)
 
 t.test('decisions.md 42: text that nests deeper than a body may is refused with its path', async t => {
   const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`

@@ -10,7 +10,6 @@ import {
   type JsonValue,
   type ProviderState,
   type ToolCallHead,
-  tryParseJson,
   writeToolCallId
 } from '../../../normalized/index.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
@@ -32,8 +31,6 @@ interface OpenCall {
   /** Undefined until a delta names the function. */
   name: string | undefined
   nesting: JsonNesting
-  /** The arguments so far, kept only where the client gets them as an object. */
-  text: string
   /** Other content began after its whole arguments: the call is passed on. */
   isComplete: boolean
 }
@@ -80,18 +77,17 @@ export class CallReader {
 
   /**
    * Reads the calls of a whole message. Raises `provider_protocol_error` for a malformed call.
-   * @param isCut the response ended before the model did, so that arguments may be incomplete.
    */
-  readWhole(calls: readonly unknown[], isCut: boolean): void {
+  readWhole(calls: readonly unknown[]): void {
     for (const call of calls) {
       if (!isJsonObject(call) || !isKnown(call)) throw malformed(WHOLE)
-      this.#addWhole(call, call.function ?? readCustomCall(call.custom), isCut)
+      this.#addWhole(call, call.function ?? readCustomCall(call.custom))
     }
   }
 
   /** Reads the legacy call of a whole message, which has no id. */
-  readWholeLegacy(call: JsonObject, isCut: boolean): void {
-    this.#addWhole({ id: '' }, call, isCut)
+  readWholeLegacy(call: JsonObject): void {
+    this.#addWhole({ id: '' }, call)
   }
 
   /** Reads the deltas of one frame. Raises `provider_protocol_error` for a malformed or changed call. */
@@ -113,23 +109,15 @@ export class CallReader {
     this.#readDelta({ id: '', type: 'function', function: call }, LEGACY_INDEX)
   }
 
-  /**
-   * The response has no further deltas: passes on everything that waits. Raises `provider_protocol_error` for arguments that the client gets as
-   * an object and that are none.
-   * @param isCut as for `readWhole`.
-   */
-  finish(isCut: boolean): void {
+  /** The response has no further deltas: passes on everything that waits. Raises `provider_protocol_error` for a call without a name. */
+  finish(): void {
     if (!this.#opened.every(({ name }) => name !== undefined)) throw malformed(STREAMED)
-    const mustBeObjects = this.#options.reading.needsJsonArguments && !isCut
-    if (mustBeObjects && !this.#opened.every(({ text }) => isObjectText(text))) throw malformed(STREAMED)
     this.#collector.finish()
   }
 
-  #addWhole({ id, extra_content: extraContent }: JsonObject, definition: unknown, isCut: boolean): void {
+  #addWhole({ id, extra_content: extraContent }: JsonObject, definition: unknown): void {
     const { name, text } = this.#readFunction(definition, WHOLE)
     if (name === undefined) throw malformed(WHOLE)
-    const mustBeObject = this.#options.reading.needsJsonArguments && !isCut
-    if (mustBeObject && text !== undefined && !isObjectText(text)) throw malformed(WHOLE)
     this.#count++
     const head: ToolCallHead = { id: this.#issueId(readId(id, WHOLE)), ...this.#findTool(name) }
     const state = readExtraContent(extraContent)
@@ -147,10 +135,7 @@ export class CallReader {
     // Some servers end the arguments with white space after other content has begun: it adds nothing to the call.
     const text = call.isComplete && piece?.trim() === '' ? undefined : piece
     const state = readExtraContent(delta.extra_content)
-    if (text !== undefined) {
-      call.nesting.add(text)
-      if (this.#options.reading.needsJsonArguments) call.text += text
-    }
+    if (text !== undefined) call.nesting.add(text)
     // The name and the id are those of the first delta that has them: some servers repeat them in every
     // one (field-lessons.md B5), others send the name later.
     const isFirst = call !== known
@@ -198,7 +183,7 @@ export class CallReader {
     if (!isKnown(delta)) throw malformed(STREAMED)
     const id = readId(delta.id, STREAMED) ?? ''
     this.#completeWhole()
-    const call: OpenCall = { number: this.#count++, id, name, nesting: new JsonNesting(), text: '', isComplete: false }
+    const call: OpenCall = { number: this.#count++, id, name, nesting: new JsonNesting(), isComplete: false }
     this.#opened.push(call)
     if (index !== undefined) this.#byIndex.set(index, call)
     if (id !== '') this.#identify(call, id)
@@ -282,11 +267,6 @@ function readId(value: unknown, fault: string): string | undefined {
 function isKnown({ type, custom }: JsonObject): boolean {
   const isFunction = type === undefined || type === null || type === '' || type === 'function'
   return isFunction || (type === 'custom' && isJsonObject(custom))
-}
-
-/** True for the text of an object, and for a blank text, which stands for no arguments. */
-function isObjectText(text: string): boolean {
-  return text.trim() === '' || isJsonObject(tryParseJson(text))
 }
 
 /** Signatures that a provider puts beside a call and wants back with it. */

@@ -48,9 +48,3 @@ export function readFinishWord(word: unknown): WireFinish {
   const plain = WORD.exec(word.trim().toLowerCase())?.[0] ?? ''
   return meanings.get(plain) ?? 'stop'
 }
-
-/** True for the words of a response that ended before the model did. */
-export function isCutAt(word: unknown): boolean {
-  const finish = readFinishWord(word)
-  return finish === 'length' || finish === 'content-filter' || finish === 'failed'
-}

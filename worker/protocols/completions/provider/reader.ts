@@ -8,7 +8,6 @@ import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import { mayCite } from './citations.ts'
-import { isCutAt } from './finish-words.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 import { ResponseState, readLegacyCall, readList, readPiece } from './response-state.ts'
 
@@ -186,9 +185,8 @@ function readWhole(payload: JsonObject, state: ResponseState): void {
   if (mayCite(message)) state.cite(message)
   const calls = readList(message.tool_calls, 'invalid_tool_call')
   const legacy = readLegacyCall(message.function_call, 'invalid_tool_call')
-  const isCut = isCutAt(choice.finish_reason)
-  if (calls.length > 0) state.beginCalls().readWhole(calls, isCut)
-  else if (legacy !== undefined) state.beginCalls().readWholeLegacy(legacy, isCut)
+  if (calls.length > 0) state.beginCalls().readWhole(calls)
+  else if (legacy !== undefined) state.beginCalls().readWholeLegacy(legacy)
   const reason = choice.finish_reason ?? ''
   if (typeof reason !== 'string') throw protocolError('invalid_finish_reason')
   // Some servers leave the reason out: the response is whole all the same.

@@ -7,8 +7,6 @@ export interface ChatCompatibleReading {
   toolNames: ReadonlyMap<string, ClientToolName>
   /** The stop strings of the request: some servers name the one that ended the response. */
   stops: readonly string[]
-  /** The client gets the arguments of a whole response as objects. */
-  needsJsonArguments: boolean
   /** Calls of the history that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
   /** Of a client on the same wire: it asked for the usage of a stream. */

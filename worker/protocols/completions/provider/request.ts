@@ -68,7 +68,6 @@ export function writeChat(
     reading: {
       toolNames: names.byWireName,
       stops: request.sampling.stop ?? [],
-      needsJsonArguments: request.carriesParsedArguments === true,
       droppedToolCalls
     },
     ...(leftOut.length > 0 && { leftOut })

@@ -21,7 +21,7 @@ import { SentNumbers } from '../../shared/sent-numbers.ts'
 import { CallReader } from './calls.ts'
 import { Citations, mayCite } from './citations.ts'
 import { type ContentTaker, readContent } from './content-parts.ts'
-import { isCutAt, readFinishWord } from './finish-words.ts'
+import { readFinishWord } from './finish-words.ts'
 import { LeadingThought } from './leading-thought.ts'
 import type { ChatCompatibleAnomaly, ChatCompatibleReading } from './reading.ts'
 import { ReasoningDetails, readDetailsText } from './reasoning-details.ts'
@@ -192,7 +192,7 @@ export class ResponseState implements ContentTaker {
   /** Passes on what waits, then the usage, and ends the response. */
   finish(): void {
     if (this.isOver) return
-    this.#openedCalls?.finish(isCutAt(this.#finishWord))
+    this.#openedCalls?.finish()
     this.#thought.flush()
     this.#citations?.endText()
     const state = this.#takeReasoningState()

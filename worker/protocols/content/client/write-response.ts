@@ -4,9 +4,6 @@ import {
   flattenToolName,
   type GeneratedFile,
   type HostedSource,
-  isJsonObject,
-  isRawJson,
-  type JsonObject,
   type NormalizedRequest,
   type NormalizedResponse,
   type NormalizedUsage,
@@ -18,7 +15,7 @@ import {
 import type { ResponseContext } from '../../face.ts'
 import { isCutCall } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
-import { parseArguments } from '../../shared/tool-arguments.ts'
+import { writeInputObject } from '../../shared/tool-arguments.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type {
   ContentCallPart,
@@ -192,18 +189,9 @@ export function writeCall(call: {
 }): ContentCallPart {
   const signature = writeThoughtSignature({ callId: call.id, state: call.state })
   return {
-    functionCall: { id: call.id, name: call.name, args: readArguments(call.arguments) },
+    functionCall: { id: call.id, name: call.name, args: writeInputObject(call.arguments) },
     ...(signature === undefined ? {} : { thoughtSignature: signature })
   }
-}
-
-/** Reads the arguments as an object, the only type that the protocol has for them. */
-function readArguments(text: string): JsonObject {
-  if (text.trim() === '') return {}
-  // The client gets the model's text unparsed where it is no JSON.
-  const parsed = parseArguments(text)
-  const value = parsed === undefined ? text : parsed
-  return isJsonObject(value) && !isRawJson(value) ? value : { arguments: value }
 }
 
 const UNKNOWN_MEDIA_TYPE = 'application/octet-stream'

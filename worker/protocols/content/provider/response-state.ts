@@ -177,7 +177,6 @@ export class ResponseState {
     const { id, name } = call
     const args = call.args ?? undefined
     if (typeof name !== 'string' || name === '') throw protocolError('invalid_tool_call')
-    if (args !== undefined && !isJsonObject(args)) throw protocolError('invalid_tool_call')
     const head: ToolCallHead = { id: this.#issueId(id), ...(this.#options.reading.toolNames.get(name) ?? { name }) }
     if (state !== undefined) head.state = state
     this.assembler.toolCall(head, args === undefined ? NO_ARGUMENTS : JSON.stringify(args))

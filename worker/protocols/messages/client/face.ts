@@ -38,7 +38,7 @@ import { type MessagesRequest, messagesParameters } from './schema.ts'
 import { createMessagesStreamWriter } from './stream.ts'
 import { writeMessagesResponse } from './write-response.ts'
 
-const traits = { fieldPaths: messagesFieldPaths, carriesFileBytes: false, carriesParsedArguments: true } as const
+const traits = { fieldPaths: messagesFieldPaths, carriesFileBytes: false } as const
 
 export const messagesFace: ChatClientFace = {
   traits,
@@ -72,7 +72,6 @@ export function readMessagesRequest(body: MessagesRequest, context: ReadContext)
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: false,
     carriesFileBytes: traits.carriesFileBytes,
-    carriesParsedArguments: traits.carriesParsedArguments,
     messages: [...readSystem(body, notes), ...messages],
     ...readToolUse(body),
     sampling: readSampling(body),

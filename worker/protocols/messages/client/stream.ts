@@ -13,6 +13,7 @@ import type { ResponseContext, StreamWriter } from '../../face.ts'
 import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import type { StateOwner } from '../../shared/state-signature.ts'
+import { writeInputObject } from '../../shared/tool-arguments.ts'
 import { writeMessagesErrorBody } from './errors.ts'
 import type { MessagesContentBlock, MessagesContentDelta, MessagesStreamEvent } from './schema.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'
@@ -40,8 +41,13 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
   let usage: NormalizedUsage | null = null
   /** The arguments of each call so far. */
   const inputs: string[] = []
-  /** False for arguments that are no object: they are not written, so that the SDK reads an empty input, as in a whole response. */
-  let isObjectInput = true
+  /**
+   * The pieces of the open call's arguments: they wait for the end of the call, because only then it is known whether they are an object,
+   * which is all that the protocol has (decisions.md 113).
+   */
+  let pieces: string[] = []
+  /** A call has ended whose arguments are no object: it is broken, unless the response turns out to be cut off in it. */
+  let doubtful: { state: ProviderState | undefined } | undefined
   let hasRefusal = false
   let hasText = false
   /** Files that a text block at the end names. */
@@ -82,11 +88,33 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     return carrier + open(writeToolUse(event), 'input_json_delta', 'partial_json')
   }
 
-  function writeInput(piece: string): string {
-    const last = inputs.length - 1
-    if (inputs[last] === '') isObjectInput = OBJECT_START.test(piece)
-    inputs[last] += piece
-    return isObjectInput ? writeDelta(piece) : ''
+  function keepInput(piece: string): void {
+    inputs[inputs.length - 1] += piece
+    pieces.push(piece)
+  }
+
+  function endCall(state: ProviderState | undefined): string {
+    const text = inputs.at(-1) ?? ''
+    if (text.trim() === '' || isInput(text)) return writePieces() + closeWithState(state, 'previous-call')
+    doubtful = { state }
+    return ''
+  }
+
+  /** Ends a call whose arguments are no object. Those of a cut call are the beginning of one. */
+  function settleDoubtful(wasCut: boolean): string {
+    if (doubtful === undefined) return ''
+    const { state } = doubtful
+    doubtful = undefined
+    const text = inputs.at(-1) ?? ''
+    if (!wasCut) pieces = [JSON.stringify(writeInputObject(text))]
+    else if (!OBJECT_START.test(text)) pieces = []
+    return writePieces() + closeWithState(state, 'previous-call')
+  }
+
+  function writePieces(): string {
+    const written = pieces.map(writeDelta).join('')
+    pieces = []
+    return written
   }
 
   function writeDelta(text: string): string {
@@ -142,6 +170,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
 
   function writeFinish(event: Extract<NormalizedEvent, { type: 'finish' }>): string {
     isEnded = true
+    const call = settleDoubtful(isCut(event))
     const lines = writeFileLines(listedFiles, context.request, hasText)
     const files = lines === '' ? '' : close() + openText() + writeDelta(lines)
     // A response without content has one empty text block, and no block of state before it, as a whole response.
@@ -153,6 +182,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     const carriers = hasWholeCall ? writeWaiting() : ''
     const delta = writeStop(event, { callCount: inputs.length, hasCutCall, hasRefusal })
     return (
+      call +
       closing +
       carriers +
       writeFrame({ type: 'message_delta', delta, usage: writeDeltaUsage(usage) }) +
@@ -160,7 +190,13 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
     )
   }
 
+  /** What comes behind a doubtful call shows that it was not cut off; the usage stands before every end. */
   function writeEvent(event: NormalizedEvent): string {
+    const isAfterCall = doubtful === undefined || ['usage', 'finish', 'error'].includes(event.type)
+    return isAfterCall ? writeNext(event) : settleDoubtful(false) + writeNext(event)
+  }
+
+  function writeNext(event: NormalizedEvent): string {
     switch (event.type) {
       case 'text-delta':
         return event.text === '' ? '' : openText() + writeDelta(event.text)
@@ -168,8 +204,8 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
         if (event.text === '') return ''
         return openThinking() + (showsReasoning ? writeDelta(event.text) : '')
       case 'tool-call-delta':
-        if (event.arguments === '') return ''
-        return writeInput(event.arguments)
+        if (event.arguments !== '') keepInput(event.arguments)
+        return ''
       case 'refusal-delta':
         if (event.text === '') return ''
         hasRefusal = true
@@ -182,7 +218,7 @@ export function createMessagesStreamWriter(context: ResponseContext): StreamWrit
       case 'refusal-end':
         return closeWithState(event.state, 'previous-text')
       case 'tool-call-end':
-        return closeWithState(event.state, 'previous-call')
+        return endCall(event.state)
       case 'reasoning-end':
         return closeThinking(event.state)
       case 'usage':

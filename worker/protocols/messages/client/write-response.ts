@@ -5,8 +5,6 @@ import {
   findCarriedState,
   flattenToolName,
   isGatewayCallId,
-  isJsonObject,
-  type JsonObject,
   type NormalizedRequest,
   type NormalizedResponse,
   type NormalizedUsage,
@@ -19,7 +17,7 @@ import type { ResponseContext } from '../../face.ts'
 import { isCutCall } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'
-import { parseArguments } from '../../shared/tool-arguments.ts'
+import { writeInputObject } from '../../shared/tool-arguments.ts'
 import type {
   MessagesContentBlock,
   MessagesDeltaUsage,
@@ -163,7 +161,7 @@ function writeItem(item: OutputItem, view: ReasoningView): MessagesContentBlock[
     case 'reasoning':
       return [writeThinking(item, view)]
     case 'tool-call':
-      return [...writeCallState(item), { ...writeToolUse(item), input: readInput(item.arguments) }]
+      return [...writeCallState(item), { ...writeToolUse(item), input: writeInputObject(item.arguments) }]
     case 'hosted-tool':
     case 'file':
       return []
@@ -217,10 +215,4 @@ function writeThinking({ text, state }: ReasoningItem, view: ReasoningView): Mes
 /** The provider's own signature, or the state of a provider on another wire; undefined for reasoning without either. */
 export function findSignature(state: ProviderState | undefined): string | undefined {
   return state?.messages_compatible?.signature ?? signCarried(state)
-}
-
-/** Arguments that are not a JSON object become an empty object, because a block holds no other value. */
-function readInput(text: string): JsonObject {
-  const input = parseArguments(text)
-  return isJsonObject(input) ? input : {}
 }

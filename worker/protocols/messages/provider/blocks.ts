@@ -25,8 +25,6 @@ export interface BlockReader {
   giveWay(): void
   /** Ends the block. A second end has no effect. */
   close(): void
-  /** The arguments of a call whose text came in pieces, where they are kept. */
-  readonly pieces?: string | undefined
 }
 
 export interface BlockSurroundings {
@@ -162,7 +160,6 @@ function openCall(block: Payload, surroundings: BlockSurroundings): BlockReader 
   const id = issueId(block.id, surroundings)
   /** Some servers send the arguments whole, with the start of the block. */
   const whole = readInput(block, surroundings)
-  let pieces = ''
   let hasPieces = false
   let isOver = false
   order.endCurrent()
@@ -179,24 +176,21 @@ function openCall(block: Payload, surroundings: BlockSurroundings): BlockReader 
       if (isOver && piece.trim() === '') return true
       if (piece.trim() !== '') hasPieces = true
       if (hasPieces) calls.add({ index: number, arguments: piece })
-      if (reading.needsJsonArguments) pieces += piece
       return true
     },
     giveWay() {
       if (hasPieces ? order.isCallWhole : whole !== NO_ARGUMENTS) close()
     },
-    close,
-    get pieces() {
-      return hasPieces ? pieces : undefined
-    }
+    close
   }
 }
 
-/** The arguments that stand in the block itself, as text. Raises `provider_protocol_error` for any other value than an object. */
+/** The arguments that stand in the block itself, as text; what is no object is kept as it is (decisions.md 113). */
 function readInput(block: Payload, { digits }: BlockSurroundings): string {
   const { input } = block
   if (input === undefined || input === null) return NO_ARGUMENTS
-  if (!isJsonObject(input)) throw malformed('invalid_tool_call')
+  if (typeof input === 'string') return input
+  if (!isJsonObject(input)) return JSON.stringify(input)
   return Object.keys(input).length === 0 ? NO_ARGUMENTS : JSON.stringify(digits(block).input)
 }
 

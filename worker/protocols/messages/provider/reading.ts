@@ -5,8 +5,6 @@ import type { ClientToolName } from '../../shared/tool-names.ts'
 export interface MessagesCompatibleReading {
   /** The client's names by wire name, for functions with another name on the wire and functions in namespaces. */
   toolNames: ReadonlyMap<string, ClientToolName>
-  /** The client gets the arguments of a whole response as objects. */
-  needsJsonArguments: boolean
   /** Calls of the history that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
 }

@@ -70,7 +70,6 @@ export function writeChat(
     attachments: [],
     reading: {
       toolNames: names.byWireName,
-      needsJsonArguments: request.carriesParsedArguments === true,
       droppedToolCalls
     },
     ...(leftOut.length > 0 && { leftOut })

@@ -7,13 +7,10 @@ import {
   type FinishEvent,
   type FinishReason,
   type GatewayError,
-  isJsonObject,
   type NormalizedEvent,
-  type ResponseIdentity,
-  tryParseJson
+  type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
-import { isCut } from '../../shared/cut-calls.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
@@ -149,7 +146,6 @@ export class ResponseState {
     for (const block of this.#blocks.values()) block.close()
     this.#order.finish()
     const reason = this.#mapFinish()
-    if (!isCut({ reason }) && !this.#hasObjectArguments()) throw protocolError('invalid_stream_tool_call')
     const end: Omit<FinishEvent, 'type'> = {
       reason,
       providerReason: this.#stopReason?.slice(0, WORD_CHARACTERS_MAX) ?? null,
@@ -178,13 +174,6 @@ export class ResponseState {
     return block
   }
 
-  /** Arguments that came in pieces are texts, where the client gets them as objects. */
-  #hasObjectArguments(): boolean {
-    if (!this.#options.reading.needsJsonArguments) return true
-    for (const { pieces } of this.#blocks.values()) if (pieces !== undefined && !isObjectText(pieces)) return false
-    return true
-  }
-
   #mapFinish(): FinishReason {
     const word = this.#stopReason
     const reason = word !== null && Object.hasOwn(finishReasons, word) ? finishReasons[word] : undefined
@@ -203,11 +192,6 @@ export class ResponseState {
 
 /** A block of a kind that the normalized form has no place for. */
 const IGNORED_BLOCK: BlockReader = { add: () => true, giveWay: () => undefined, close: () => undefined }
-
-/** True for the text of an object, and for a blank text, which stands for no arguments. */
-function isObjectText(text: string): boolean {
-  return text.trim() === '' || isJsonObject(tryParseJson(text))
-}
 
 /** The id without the wire's own prefix, which each client protocol has in a form of its own. */
 function readIdentity(id: unknown): ResponseIdentity | undefined {

@@ -34,7 +34,7 @@ import {
 } from '../../shared/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readStateSignature, returnState } from '../../shared/state-signature.ts'
-import { tryReadToolArguments } from '../../shared/tool-arguments.ts'
+import { areBroken, readToolArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
 import { InputCalls, type ReadCall } from './input-calls.ts'
 import { readContent } from './read-content.ts'
@@ -127,7 +127,8 @@ class ItemReader {
 
   /**
    * The messages of all items. A cut call without a result is left out, because the client never
-   * ran it; with a result it stays, with empty arguments (decisions.md 51).
+   * ran it; with a result it stays, with the text that
+   * it has (decisions.md 51 and 113).
    */
   finish(): NormalizedMessage[] {
     this.#settleReasoning()
@@ -336,10 +337,9 @@ function readFunction(
   const read =
     call.isFreeForm === true
       ? readFreeFormArguments(source.input, `${path}.input`)
-      : tryReadToolArguments(source.arguments, `${path}.arguments`)
-  const isCut = call.isIncomplete === true || read === undefined
-  const toolArguments = isCut ? { arguments: {} } : read
-  const part: ToolCallPart = { type: 'tool-call', id: call.id, name, ...toolArguments, ...keepDefined({ namespace }) }
+      : readToolArguments(source.arguments, `${path}.arguments`)
+  const isCut = call.isIncomplete === true || areBroken(read)
+  const part: ToolCallPart = { type: 'tool-call', id: call.id, name, ...read, ...keepDefined({ namespace }) }
   if (call.toolStateId !== undefined) part.state = createToolTurnState(call.toolStateId)
   return { part, isCut }
 }

@@ -23,7 +23,7 @@ export interface Setup {
 export function openReader({ reading, onAnomaly }: Setup = {}): ResponseReader {
   let nonces = 0
   return chatCompatibleFace.createReader(
-    { toolNames: new Map(), stops: [], needsJsonArguments: false, droppedToolCalls: 0, ...reading },
+    { toolNames: new Map(), stops: [], droppedToolCalls: 0, ...reading },
     { status: 200, headers: {} },
     { createNonce: () => `nonce-${nonces++}`, ...(onAnomaly === undefined ? {} : { onAnomaly }) }
   )

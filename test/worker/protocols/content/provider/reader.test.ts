@@ -187,7 +187,6 @@ t.test('shapes that a client could misread end the response, each with its id', 
     ['invalid_tool_call', chunk([{ functionCall: 'f' }])],
     ['invalid_tool_call', chunk([{ functionCall: { args: {} } }])],
     ['invalid_tool_call', chunk([{ functionCall: { name: '', args: {} } }])],
-    ['invalid_tool_call', chunk([{ functionCall: { name: 'f', args: '{}' } }])],
     ['invalid_usage', { usageMetadata: 3 }]
   ]
   for (const [id, frame] of cases) t.equal(causeOf([frame, chunk([{ text: 'a' }], 'STOP')]), id, JSON.stringify(frame))

@@ -12,7 +12,6 @@ t.test('a plain request has only the members that the client sent', async t => {
     isStream: false,
     wantsStreamUsage: false,
     carriesFileBytes: false,
-    carriesParsedArguments: true,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }], form: 'text' }],
     tools: [],
     usesLegacyFunctions: false,

@@ -17,13 +17,22 @@ t.test('a stream starts with one empty message (A2)', async t => {
   t.notOk(rest.some(frame => frame.type === 'message_start' || frame.type === 'ping'))
 })
 
-t.test('every delta is written at once (A18)', async t => {
+t.test('text is written at once (A18), the arguments of a call when it ends (decisions.md 113)', async t => {
   const writer = createMessagesStreamWriter(responseContext())
   t.match(readFrames(writer.write([{ type: 'tool-call-start', index: 0, id: 'a', name: 'f' }])), [
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'f', input: {} } }
   ])
-  t.match(readFrames(writer.write([{ type: 'tool-call-delta', index: 0, arguments: '{"a"' }])), [
-    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"a"' } }
+  t.equal(writer.write([{ type: 'tool-call-delta', index: 0, arguments: '{"a"' }]), '')
+  t.equal(writer.write([{ type: 'tool-call-delta', index: 0, arguments: ':1}' }]), '')
+  t.match(readFrames(writer.write([{ type: 'tool-call-end', index: 0 }])), [
+    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"a"' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: ':1}' } },
+    { type: 'content_block_stop', index: 0 }
+  ])
+  const text = createMessagesStreamWriter(responseContext())
+  t.match(readFrames(text.write([{ type: 'text-start' }, { type: 'text-delta', text: 'a' }])), [
+    { type: 'content_block_start' },
+    { type: 'content_block_delta', delta: { text: 'a' } }
   ])
 })
 
@@ -43,9 +52,9 @@ t.test('an error ends the stream and does not close the open block (A14)', async
   ])
   t.strictSame(
     readFrames(written).map(frame => frame.type),
-    ['content_block_start', 'content_block_delta', 'error']
+    ['content_block_start', 'error']
   )
-  t.match(readFrames(written)[2], { error: { type: 'rate_limit_error', message: 'Slow down.' } })
+  t.match(readFrames(written)[1], { error: { type: 'rate_limit_error', message: 'Slow down.' } })
   t.equal(writer.write([{ type: 'text-delta', text: 'x' }]), '')
 })
 

@@ -76,8 +76,7 @@ function measure([size, times]: ListMaker, make: (size: number) => Buffer, isWho
   return measureGrowth(size, count => {
     const bytes = make(count)
     return () => {
-      for (let time = 0; time < times; time++)
-        readResponse(openReader({ reading: { needsJsonArguments: false } }), bytes, isWhole)
+      for (let time = 0; time < times; time++) readResponse(openReader(), bytes, isWhole)
     }
   })
 }

@@ -61,8 +61,7 @@ t.test('every fault of the order of frames has its id', async t => {
     invalid_stream_content: [[messageStart(), openText, delta(0, { type: 'text_delta', text: 1 })]],
     invalid_tool_call: [
       [messageStart(), start(0, { type: 'tool_use', id: 'a', input: {} })],
-      [messageStart(), start(0, { type: 'tool_use', id: 1, name: 'f', input: {} })],
-      [messageStart(), start(0, { type: 'tool_use', id: 'a', name: 'f', input: '{}' })]
+      [messageStart(), start(0, { type: 'tool_use', id: 1, name: 'f', input: {} })]
     ],
     invalid_finish_reason: [[messageStart(), messageDelta(1)]],
     invalid_usage: [
@@ -105,10 +104,7 @@ t.test('every fault of a whole response has its id', async t => {
       answer([{ type: 'thinking', thinking: 'a', signature: 1 }]),
       Buffer.from('{"type":"message","stop_reason":"end_turn"}')
     ],
-    invalid_tool_call: [
-      answer([{ type: 'tool_use', id: 'a', name: '', input: {} }]),
-      answer([{ type: 'tool_use', id: 'a', name: 'f', input: [] }])
-    ],
+    invalid_tool_call: [answer([{ type: 'tool_use', id: 'a', name: '', input: {} }])],
     invalid_finish_reason: [answer([{ type: 'text', text: 'a' }], null), answer([], 5)],
     invalid_usage: [answer([], 'end_turn', { usage: 3 })]
   }
@@ -242,17 +238,12 @@ t.test('two calls of one id get two ids', async t => {
   t.equal(new Set(ids).size, 2)
 })
 
-t.test(
-  'arguments that are no object are a fault only where the client gets an object, and the response is not cut',
-  async t => {
-    const frames = (reason: string) => stream(call(0, {}, '{"a":'), reason)
-    const reading = { needsJsonArguments: true }
-    t.equal(findCause(readStream([frames('tool_use')], { reading })), 'invalid_stream_tool_call')
-    t.equal(findCause(readStream([frames('max_tokens')], { reading })), undefined)
-    t.equal(findCause(readStream([frames('tool_use')])), undefined)
-    t.equal(findCause(readStream([stream(call(0, {}, ' ', ''), 'tool_use')], { reading })), undefined)
+t.test('arguments that are no object are passed on as they are (decisions.md 113)', async t => {
+  for (const reason of ['tool_use', 'max_tokens']) {
+    const events = readStream([stream(call(0, {}, '{"a":'), reason)])
+    t.match(accumulateEvents(events).items, [{ type: 'tool-call', arguments: '{"a":' }])
   }
-)
+})
 
 t.test('the counts of the start stay where the end has none or only zeros (D3)', async t => {
   const usageOf = (atStart: object, atEnd: object | undefined) => {
@@ -326,7 +317,7 @@ t.test('frames that are read as text of a known form belong to the open block', 
 
 t.test('a reader that has ended takes nothing more', async t => {
   const reader = messagesCompatibleFace.createReader(
-    { toolNames: new Map(), needsJsonArguments: false, droppedToolCalls: 0 },
+    { toolNames: new Map(), droppedToolCalls: 0 },
     { status: 200, headers: {} },
     { createNonce: () => '' }
   )

@@ -22,7 +22,7 @@ export interface Setup {
 export function openReader({ reading, onAnomaly }: Setup = {}): ResponseReader {
   let nonces = 0
   return messagesCompatibleFace.createReader(
-    { toolNames: new Map(), needsJsonArguments: false, droppedToolCalls: 0, ...reading },
+    { toolNames: new Map(), droppedToolCalls: 0, ...reading },
     { status: 200, headers: {} },
     { createNonce: () => `nonce-${nonces++}`, ...(onAnomaly === undefined ? {} : { onAnomaly }) }
   )

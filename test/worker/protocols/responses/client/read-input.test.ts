@@ -238,11 +238,15 @@ const outline = (input: JsonValue) =>
 const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'One moment.' }] }
 const question = { role: 'user', content: 'weather?' }
 
-t.test('responses 41: a cut call has empty arguments with a result, and is left out without one', async t => {
-  for (const cut of [{ arguments: '{"ci' }, { arguments: '[1]' }, { status: 'incomplete' }]) {
+t.test('responses 41: a cut call keeps its text with a result, and is left out without one', async t => {
+  for (const [cut, kept] of [
+    [{ arguments: '{"ci' }, '{"arguments":"{\\"ci"}'],
+    [{ arguments: '[1]' }, '{"arguments":"[1]"}'],
+    [{ status: 'incomplete' }, '{"city":"Omsk"}']
+  ] as const) {
     t.strictSame(outline([question, said, call('a', cut), output('a')]), [
       ['user', 'text'],
-      ['assistant', 'text', 'a {}'],
+      ['assistant', 'text', `a ${kept}`],
       ['tool', 'tool-result']
     ])
     t.strictSame(outline([question, said, call('a', cut)]), [
@@ -267,7 +271,7 @@ t.test('responses 41: a cut call has empty arguments with a result, and is left 
 t.test('a result without an id belongs to the oldest call without a result, also when that one is cut', async t => {
   const cut = call('a', { arguments: '{' })
   t.strictSame(outline([cut, call('b'), output(null), output('b')]), [
-    ['assistant', 'a {}', 'b {"city":"Omsk"}'],
+    ['assistant', 'a {"arguments":"{"}', 'b {"city":"Omsk"}'],
     ['tool', 'tool-result'],
     ['tool', 'tool-result']
   ])
