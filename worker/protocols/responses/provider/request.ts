@@ -9,6 +9,7 @@ import {
 } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../face.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
+import { listMemberPaths } from '../../shared/member-paths.ts'
 import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ResponsesCompatibleOptions } from './options.ts'
@@ -49,7 +50,7 @@ export function writeChat(
   }
   const tools = writeTools(request, names)
   const isStored = conversation?.store === true
-  const leftOut = [...tools.leftOut]
+  const leftOut = [...tools.leftOut, ...listMemberPaths(request, ['fewShotExamples', 'returnParameters'])]
   const body: JsonObject = {}
   if (upstreamModel !== undefined) body.model = upstreamModel
   if (instructions !== undefined) body.instructions = instructions
