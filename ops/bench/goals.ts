@@ -2,9 +2,9 @@
 // idle ones beside them make what is measured cost up to a fifth more.
 
 import { type Family, writeRequest } from './bodies.ts'
-import { nameAlias } from './bridge-profile.ts'
+import { benchWires, nameAlias } from './bridge-profile.ts'
 import { type Lane, type MeasuredScenario, mean, ratiosByStart, type Samples, sample, valuesOf } from './samples.ts'
-import { type BridgeScenario, otherFamilies, type Scenario } from './scenarios.ts'
+import { type BridgeScenario, otherFamilies, ownFamilies, type Scenario } from './scenarios.ts'
 import type { Target, Targets } from './targets.ts'
 
 /** What is measured in each start, and what is said of all of them. */
@@ -54,15 +54,20 @@ export function planBridgeGoals(scenarios: BridgeScenario[]): Measurement[] {
 }
 
 function compareBridge(scenario: BridgeScenario): Measurement {
-  const { shape, ratioMax, translatedRatioMax } = scenario
-  const plain = writeRequest('completions', shape)
-  const aliased = { ...shape, model: nameAlias(shape.model) }
-  const families: Family[] = ['completions', ...(translatedRatioMax === undefined ? [] : otherFamilies)]
+  const { shape, ratioMax, translated = {}, wire } = scenario
+  const own = ownFamilies[wire]
+  const plain = writeRequest(own, shape)
+  const aliased = { ...shape, model: nameAlias(shape.model, wire) }
+  const families: Family[] = [own, ...(Object.keys(translated) as Family[])]
   return {
     scenario,
     lanes: targets => [
-      // The upstream answers a path with this word as the bridge's provider does.
-      { name: 'relay', target: findTarget(targets, 'relay'), request: { ...plain, path: `/openai${plain.path}` } },
+      // The upstream finds the wire in the path.
+      {
+        name: 'relay',
+        target: findTarget(targets, 'relay'),
+        request: { ...plain, path: benchWires[wire].prefix + plain.path }
+      },
       ...families.map(name => ({ name, target: findTarget(targets, 'bridge'), request: writeRequest(name, aliased) }))
     ],
     judge(samples) {
@@ -72,14 +77,18 @@ function compareBridge(scenario: BridgeScenario): Measurement {
       )
       const verdicts = families.map(name => {
         const ratios = ratiosByStart(samples, name, 'relay')
-        const isRelayed = name === 'completions'
-        const goal = isRelayed ? ratioMax : translatedRatioMax?.[name as keyof typeof translatedRatioMax]
-        return report({ name: `${name}, ${isRelayed ? 'relayed' : 'translated'} / relay`, ratios, goal })
+        const isOwn = name === own
+        const goal = isOwn ? ratioMax : readGoal(translated[name])
+        return report({ name: `${name}, ${isOwn ? 'own wire' : 'translated'} / relay`, ratios, goal })
       })
       console.log()
       return verdicts.every(isMet => isMet)
     }
   }
+}
+
+function readGoal(goal: number | 'no goal' | undefined): number | undefined {
+  return typeof goal === 'number' ? goal : undefined
 }
 
 /** The target of this name; throws for one that was not started. */

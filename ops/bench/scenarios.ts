@@ -1,6 +1,7 @@
 // What is measured, and the goals of the product.
 
 import type { BodyShape, Family } from './bodies.ts'
+import type { BenchWireName } from './bridge-profile.ts'
 
 export interface Scenario {
   name: string
@@ -19,10 +20,20 @@ export interface Scenario {
   familyRatioMax?: Record<OtherFamily, number>
 }
 
-/** A scenario of the product as a bridge to a provider that speaks chat completions; its goals are held against the bare relay. */
+/** A scenario of the product as a bridge to a provider on one wire; its goals are held against the bare relay. */
 export interface BridgeScenario extends Omit<Scenario, 'familyRatioMax'> {
-  /** The most that a family may be of the relay which is translated for this provider; absent: only completions is measured. */
-  translatedRatioMax?: Record<OtherFamily, number>
+  /** The wire of the provider. Its own family is always measured. */
+  wire: BenchWireName
+  /** The families that are translated for this provider, with the most that each may be of the relay; none: a figure without a goal. */
+  translated?: Partial<Record<Family, number | 'no goal'>>
+}
+
+/** The family that speaks a wire itself. */
+export const ownFamilies: Readonly<Record<BenchWireName, Family>> = {
+  chat: 'completions',
+  responses: 'responses',
+  messages: 'messages',
+  content: 'content'
 }
 
 export type OtherFamily = Exclude<Family, 'completions'>
@@ -83,35 +94,62 @@ export const scenarios: Scenario[] = [
   }
 ]
 
-export const bridgeScenarios: BridgeScenario[] = [
-  {
-    ...smallWhole,
-    name: 'chat_compatible, whole response, 2 KB in, 1 KB out, 32 connections',
-    ratioMax: 1.25,
-    translatedRatioMax: { responses: 1.5, messages: 1.5, content: 1.5 }
-  },
-  {
-    ...smallWhole,
-    name: 'chat_compatible, whole response, 50 KB in, 1 KB out, 16 connections',
-    shape: { model: 'bench-L0-N1-G0', bytes: 50 * 1024, isStream: false },
-    connections: 16,
-    requests: 800,
-    warmUpRequests: 6_000,
-    ratioMax: 1.5,
-    translatedRatioMax: { responses: 2, messages: 2, content: 2 }
-  },
-  {
-    ...smallWhole,
-    name: 'chat_compatible, whole response, 1 MB in, 1 KB out, 4 connections',
-    shape: { model: 'bench-L0-N1-G0', bytes: 1024 * 1024, isStream: false },
-    connections: 4,
-    requests: 60,
-    warmUpRequests: 300,
-    ratioMax: 1.5
-  },
-  {
+const medium = {
+  ...smallWhole,
+  shape: { model: 'bench-L0-N1-G0', bytes: 50 * 1024, isStream: false },
+  connections: 16,
+  requests: 800,
+  warmUpRequests: 6_000
+} satisfies Partial<Scenario>
+
+const large = {
+  ...smallWhole,
+  shape: { model: 'bench-L0-N1-G0', bytes: 1024 * 1024, isStream: false },
+  connections: 4,
+  requests: 60,
+  warmUpRequests: 300
+} satisfies Partial<Scenario>
+
+/** One wire: what its own family costs, and a family that is translated for it, whole and streamed. */
+function listScenarios(
+  wire: BenchWireName,
+  kind: string,
+  translated: Partial<Record<Family, { small: number; medium: number }>>
+): BridgeScenario[] {
+  const goals = (size: 'small' | 'medium') =>
+    Object.fromEntries(Object.entries(translated).map(([family, goal]) => [family, goal[size]]))
+  const ungoaled = Object.fromEntries(Object.keys(translated).map(family => [family, 'no goal' as const]))
+  return [
+    {
+      ...smallWhole,
+      wire,
+      name: `${kind}, whole response, 2 KB in, 1 KB out, 32 connections`,
+      ratioMax: 1.25,
+      translated: goals('small')
+    },
+    {
+      ...medium,
+      wire,
+      name: `${kind}, whole response, 50 KB in, 1 KB out, 16 connections`,
+      ratioMax: 1.5,
+      translated: goals('medium')
+    },
+    { ...large, wire, name: `${kind}, whole response, 1 MB in, 1 KB out, 4 connections`, ratioMax: 1.5 },
     // Without a goal of its own: what an event costs on its way through the bridge.
-    ...longStream,
-    name: 'chat_compatible, stream of 200 events without pause, 16 connections'
-  }
+    {
+      ...longStream,
+      wire,
+      name: `${kind}, stream of 200 events without pause, 16 connections`,
+      translated: ungoaled
+    }
+  ]
+}
+
+const goal = { small: 1.5, medium: 2 }
+
+export const bridgeScenarios: BridgeScenario[] = [
+  ...listScenarios('chat', 'chat_compatible', { responses: goal, messages: goal, content: goal }),
+  ...listScenarios('messages', 'messages_compatible', { completions: goal }),
+  ...listScenarios('content', 'content_compatible', { completions: goal }),
+  ...listScenarios('responses', 'chat_compatible with the Responses wire', { completions: goal })
 ]

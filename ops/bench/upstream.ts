@@ -1,4 +1,5 @@
-// The upstream of the benchmark: the native v1 wire at the lowest cost that Node allows, so that what is measured is the gateway.
+// The upstream of the benchmark: the native v1 wire and those of external providers at the lowest cost that Node allows, so that what is
+// measured is the gateway.
 // The model's name says how to respond: `bench-L<first byte ms>-N<events>-G<gap ms>`, with `-P<events>` for how many events go into one
 // chunk of the response when there is no gap. `upstream-responses.ts` has the forms of large responses.
 
@@ -6,6 +7,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { END_OF_CHUNKS, startChunks, writeChunk } from './http-chunks.ts'
 import { TOKEN_PATH } from './split-profile.ts'
 import { readResponseShape, sendPrepared } from './upstream-responses.ts'
+import { findWire, type UpstreamWire, wireResponses } from './upstream-wires.ts'
 
 /** The model stands at the beginning of a body and the wish for a stream at its end; nothing else is kept of a large one. */
 const KEPT_BYTES = 64 * 1024
@@ -18,36 +20,8 @@ const LARGE_CHUNK_BYTES = 32 * 1024
 const TOKEN_MS = 30 * 60 * 1000
 const image = Buffer.alloc(10_000, 0xff)
 
-const ANSWER_TEXT = 'x'.repeat(700)
-const answer = JSON.stringify({
-  choices: [{ message: { content: ANSWER_TEXT, role: 'assistant' }, index: 0, finish_reason: 'stop' }],
-  created: 1767225600,
-  model: 'bench:1',
-  object: 'chat.completion',
-  usage: { prompt_tokens: 500, completion_tokens: 150, total_tokens: 650, precached_prompt_tokens: 2 }
-})
-/** The same on the wire of chat completions, whose answers have an id. */
-const openAiAnswer = JSON.stringify({ id: 'chatcmpl-bench', ...JSON.parse(answer) })
-const openAiHeaders = {
-  'content-type': 'application/json; charset=utf-8',
-  'content-length': Buffer.byteLength(openAiAnswer)
-}
-const answerHeaders = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(answer) }
-
-const firstEvent = writeFrame({ delta: { content: 'Hello', role: 'assistant' }, index: 0 })
-const event = writeFrame({ delta: { content: ' token' }, index: 0 })
-const lastEvents = `${writeFrame(
-  { delta: { content: '' }, index: 0, finish_reason: 'stop' },
-  { usage: { prompt_tokens: 500, completion_tokens: 150, total_tokens: 650, precached_prompt_tokens: 2 } }
-)}data: [DONE]\n\n`
-
-const lastChunks = writeChunk(lastEvents) + END_OF_CHUNKS
-const fullChunks = new Map<number, string>()
-
-function writeFrame(choice: object, more: object = {}): string {
-  const head = { created: 1767225600, model: 'bench:1', object: 'chat.completion' }
-  return `data: ${JSON.stringify({ choices: [choice], ...head, ...more })}\n\n`
-}
+/** The chunks of streams, put together once. */
+const fullChunks = new Map<string, string>()
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
@@ -82,45 +56,51 @@ const server = createServer((request, response) => {
       void sendPrepared(response, large)
       return
     }
-    const shape = readShape(body)
+    const path = request.url ?? ''
+    // The path of the content wire has the model and the wish for a stream.
+    const shape = readShape(path.includes('bench-') ? path : body)
     const { latencyMs } = shape
-    const isOpenAi = request.url?.includes('/openai/') === true
-    const send = () => (body.includes('"stream":true') ? stream(response, shape) : answerWhole(response, isOpenAi))
+    const wire = findWire(path)
+    const isStream = path.includes(':streamGenerateContent') || body.includes('"stream":true')
+    const send = () => (isStream ? stream(response, wire, shape) : answerWhole(response, wire))
     if (latencyMs === 0) send()
     else setTimeout(send, latencyMs)
   })
 })
 
-function answerWhole(response: ServerResponse, isOpenAi: boolean): void {
-  response.writeHead(200, isOpenAi ? openAiHeaders : answerHeaders)
-  response.end(isOpenAi ? openAiAnswer : answer)
+function answerWhole(response: ServerResponse, wire: UpstreamWire): void {
+  const { whole } = wireResponses[wire]
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': whole.length })
+  response.end(whole)
 }
 
-function stream(response: ServerResponse, { events, gapMs, perChunk }: Shape): void {
+function stream(response: ServerResponse, wire: UpstreamWire, { events, gapMs, perChunk }: Shape): void {
+  const { first, token, last } = wireResponses[wire]
   startChunks(response, { 'content-type': 'text/event-stream' })
-  response.write(writeChunk(firstEvent))
+  response.write(writeChunk(first))
   if (gapMs === 0) {
     for (let sent = 1; sent < events; sent += perChunk) {
       const count = Math.min(perChunk, events - sent)
-      response.write(count === perChunk ? fullChunk(perChunk) : writeChunk(event.repeat(count)))
+      response.write(count === perChunk ? fullChunk(wire, perChunk) : writeChunk(token.repeat(count)))
     }
-    response.end(lastChunks)
+    response.end(writeChunk(last) + END_OF_CHUNKS)
     return
   }
   let sent = 1
   const timer = setInterval(() => {
-    if (sent++ < events) response.write(fullChunk(1))
+    if (sent++ < events) response.write(fullChunk(wire, 1))
     else {
       clearInterval(timer)
-      response.end(lastChunks)
+      response.end(writeChunk(last) + END_OF_CHUNKS)
     }
   }, gapMs)
 }
 
-/** The chunk of so many events, put together once. */
-function fullChunk(count: number): string {
-  const known = fullChunks.get(count) ?? writeChunk(event.repeat(count))
-  fullChunks.set(count, known)
+/** The chunk of so many events. */
+function fullChunk(wire: UpstreamWire, count: number): string {
+  const key = `${wire} ${count}`
+  const known = fullChunks.get(key) ?? writeChunk(wireResponses[wire].token.repeat(count))
+  fullChunks.set(key, known)
   return known
 }
 
