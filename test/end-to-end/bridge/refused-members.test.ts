@@ -2,7 +2,8 @@
 
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
-import { startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
+import { startEmulator } from '../../support/in-process-gateway.ts'
+import { chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { startStub } from '../../worker/providers/support/stub-upstream.ts'
 import { ask, type Family, families, type Loose, send } from './families.ts'
 
@@ -247,4 +248,98 @@ t.test('large bodies and numbers arrive as they were', async t => {
   t.ok(repeated?.includes(text))
   t.match(repeated, /"seed":12345678901234567890\b/)
   t.notMatch(repeated?.replace(text, ''), '"metadata":')
+})
+
+t.test('the messages wire has refusals of its own', async t => {
+  const anthropic = (message: string) => ({ type: 'error', error: { type: 'invalid_request_error', message } })
+  const received: Loose[] = []
+  const service = await startStub(({ body: bytes }, response) => {
+    const body = JSON.parse(bytes.toString())
+    received.push(body)
+    const refusal =
+      body.temperature !== undefined && body.top_p !== undefined
+        ? anthropic('`temperature` and `top_p` cannot both be specified for this model. Please use only one.')
+        : body.output_config?.effort !== undefined
+          ? anthropic('This model does not support the effort parameter.')
+          : body.tools?.[0].strict === true
+            ? anthropic('tools.0.custom.strict: Extra inputs are not permitted')
+            : undefined
+    const content = [{ type: 'text', text: 'hello' }]
+    const usage = { input_tokens: 3, output_tokens: 2 }
+    const message = {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model: 'up',
+      content,
+      stop_reason: 'end_turn',
+      usage
+    }
+    response.writeHead(refusal === undefined ? 200 : 400, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(refusal ?? message))
+  })
+  t.teardown(() => service.close())
+  const forms = ['both', 'effort', 'strict']
+  const profile = writeChatProfile({
+    id: 'edge',
+    kind: 'messages_compatible',
+    baseUrl: service.origin,
+    aliases: families.flatMap(({ name }) => forms.map(form => ({ alias: `${form}/${name}`, model: 'up' })))
+  })
+  const messagesGateway = await startProfileGateway(t, { profiles: [profile] })
+  const sendTwice = async (family: Family, form: string, more: object, field: string) => {
+    for (const calls of [2, 1]) {
+      const question = { model: `${form}/${family.name}`, prompt: 'hi', more }
+      const response = await send(messagesGateway.url, family, question)
+      t.equal(response.status, 200, response.text)
+      t.equal(response.headers.get('x-gateway-ignored'), field, `${family.name}, ${form}`)
+      t.equal(received.splice(0).length, calls)
+    }
+  }
+  const tool = { name: 'f', parameters: { type: 'object', properties: {} }, strict: true }
+  for (const family of families) {
+    switch (family.name) {
+      case 'completions':
+        await sendTwice(family, 'both', { temperature: 0.5, top_p: 0.9 }, 'top_p')
+        await sendTwice(family, 'effort', { reasoning_effort: 'high' }, 'reasoning_effort')
+        await sendTwice(family, 'strict', { tools: [{ type: 'function', function: tool }] }, 'tools[0].function.strict')
+        break
+      case 'responses':
+        await sendTwice(family, 'both', { temperature: 0.5, top_p: 0.9 }, 'top_p')
+        await sendTwice(family, 'strict', { tools: [{ type: 'function', ...tool }] }, 'tools[0].strict')
+        break
+      case 'messages': {
+        const { parameters: input_schema, ...own } = tool
+        await sendTwice(family, 'both', { temperature: 0.5, top_p: 0.9 }, 'top_p')
+        await sendTwice(family, 'effort', { output_config: { effort: 'high' } }, 'output_config')
+        await sendTwice(family, 'strict', { tools: [{ ...own, input_schema }] }, 'tools[0].strict')
+        break
+      }
+      case 'content':
+        await sendTwice(family, 'both', { generationConfig: { temperature: 0.5, topP: 0.9 } }, 'generationConfig.topP')
+    }
+  }
+})
+
+t.test('the embedded upstream refuses like the services of its models', async t => {
+  const emulator = await startEmulator(t)
+  const profile = writeChatProfile({
+    id: 'edge',
+    baseUrl: chatBaseUrl(emulator),
+    aliases: [
+      { alias: 'newest', model: 'gpt-5.1' },
+      { alias: 'older', model: 'o1' }
+    ]
+  })
+  const strict = await startProfileGateway(t, { profiles: [profile] })
+  for (const family of families) {
+    for (const isStream of [false, true]) {
+      const question = { model: 'newest', prompt: '[[text:hello]]', isStream, more: limitTo(family, 99) }
+      t.match(await ask(strict.url, family, question), { text: 'hello' }, family.name)
+    }
+  }
+  const more = { ...completions.tools, parallel_tool_calls: true }
+  t.match(await ask(strict.url, completions, { model: 'older', prompt: '[[text:hello]]', more }), { text: 'hello' })
+  const chats = emulator.requests.filter(({ path }) => path.endsWith('/chat/completions'))
+  t.equal(chats.length, 2 * families.length + 1 + 2, 'each alias is refused once')
 })

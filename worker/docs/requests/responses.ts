@@ -48,6 +48,20 @@ const inputItem: JsonSchema = {
       { type: { const: 'function_call_output' }, call_id: nonEmptyText, output: { anyOf: [text, list(contentPart)] } },
       ['type', 'call_id', 'output']
     ),
+    members({ type: { const: 'custom_tool_call' }, call_id: nonEmptyText, name: nonEmptyText, input: text }, [
+      'type',
+      'call_id',
+      'name',
+      'input'
+    ]),
+    members(
+      {
+        type: { const: 'custom_tool_call_output' },
+        call_id: nonEmptyText,
+        output: { anyOf: [text, list(contentPart)] }
+      },
+      ['type', 'call_id', 'output']
+    ),
     members({ type: { const: 'reasoning' } }, ['type'])
   ]
 }
