@@ -91,8 +91,8 @@ function writeChat(
   }
   const { upstreamModel } = plan
   const options = providerOptions[plan.profileId]
-  const { outputTokensMax, features, outputLimitField } = plan.capabilities ?? {}
-  const target = { upstreamModel, outputTokensMax, features, outputLimitField }
+  const { outputTokensMax, features, outputLimitField, isLocal } = plan.capabilities ?? {}
+  const target = { upstreamModel, outputTokensMax, features, outputLimitField, isLocal }
   const { isStream, messages } = request
   const edited =
     sameWire === undefined || body === undefined

@@ -53,6 +53,8 @@ export interface DeclaredCapabilities {
   outputLimitField?: OutputLimitField
   /** A member that the provider's wire cannot carry is refused instead of left out. */
   refusesUnsupported?: true
+  /** The provider runs on this machine. */
+  isLocal?: true
 }
 
 /** Every route of the gateway: plain data, the same in all workers and their threads. */

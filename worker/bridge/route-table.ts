@@ -69,6 +69,7 @@ function readCapabilities(
   }
   if (outputLimitField !== undefined) declared.outputLimitField = outputLimitField
   if (unsupported === 'refuse') declared.refusesUnsupported = true
+  if (profile.allowLoopback) declared.isLocal = true
   return declared
 }
 

@@ -240,7 +240,12 @@ export interface ChatTarget {
   features?: readonly string[] | undefined
   /** The name of the output limit that the alias declares, on a wire that knows two. */
   outputLimitField?: OutputLimitField | undefined
+  /** The provider runs on this machine, and would read addresses that the client cannot reach. */
+  isLocal?: boolean | undefined
 }
+
+/** What decides which media reach the provider. */
+export type MediaTarget = Pick<ChatTarget, 'features' | 'isLocal'>
 
 export interface ReaderDependencies {
   /** Creates the text that makes a tool call's id unique when the provider sends no id, such as a uuid. */

@@ -201,6 +201,18 @@ for (const family of families) {
       else t.match(family.readFailure(response), { message: /./ })
     })
 
+    t.test(`an overloaded provider of the content wire is 503 with its wait: ${how}`, async t => {
+      emulator.respondNext({
+        status: 529,
+        headers: { 'retry-after': '7', 'content-type': 'application/json' },
+        body: JSON.stringify({ error: { code: 529, message: 'too much load', status: 'UNAVAILABLE' } })
+      })
+      const response = await send(gateway.url, family, { model: content.aliases.keyless, prompt: 'q', isStream })
+      t.equal(response.status, 503)
+      t.equal(response.headers.get('retry-after'), '7')
+      if (family.name === 'messages') t.match(response.json.error, { type: 'overloaded_error' })
+    })
+
     t.test(`MODEL_ARMOR is a block (decisions.md 83): ${how}`, async t => {
       const response = await exchange(content, family, { body: shape(candidateOf('MODEL_ARMOR')) })
       t.equal(response.status, 200)
@@ -269,3 +281,99 @@ t.test('a failed batch fails the request and aborts the others', async t => {
   await emulator.waitFor(({ stats }) => stats.aborted >= aborted + 3)
   t.equal(batchCalls().length - before, 4, 'no further batch is sent')
 })
+
+/** The body of a question with an image at an address, in the last turn of the user or in an earlier one. */
+function writeImageQuestion(family: Family, url: string, isHistory: boolean): object {
+  const text = 'What is it?'
+  const turns: Record<string, object[]> = {
+    completions: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text },
+          { type: 'image_url', image_url: { url } }
+        ]
+      }
+    ],
+    responses: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text },
+          { type: 'input_image', image_url: url }
+        ]
+      }
+    ],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text },
+          { type: 'image', source: { type: 'url', url } }
+        ]
+      }
+    ],
+    content: [{ role: 'user', parts: [{ text }, { fileData: { mimeType: 'image/png', fileUri: url } }] }]
+  }
+  const more: Record<string, object[]> = {
+    completions: [
+      { role: 'assistant', content: 'A cat.' },
+      { role: 'user', content: 'And?' }
+    ],
+    responses: [
+      { role: 'assistant', content: 'A cat.' },
+      { role: 'user', content: 'And?' }
+    ],
+    messages: [
+      { role: 'assistant', content: 'A cat.' },
+      { role: 'user', content: 'And?' }
+    ],
+    content: [
+      { role: 'model', parts: [{ text: 'A cat.' }] },
+      { role: 'user', parts: [{ text: 'And?' }] }
+    ]
+  }
+  const list = [...(turns[family.name] ?? []), ...(isHistory ? (more[family.name] ?? []) : [])]
+  const member = { completions: 'messages', responses: 'input', messages: 'messages', content: 'contents' }[family.name]
+  return { [member]: list }
+}
+
+for (const provider of [chat, messages, content]) {
+  for (const family of families) {
+    t.test(
+      `addresses that must not be read reach no provider (decisions.md 105): ${family.name} to ${provider.name}`,
+      async t => {
+        const model = provider.aliases.keyless
+        for (const url of [
+          'file:///etc/passwd',
+          'http://127.0.0.1/a.png',
+          'http://169.254.169.254/latest/',
+          'http://0x7f.1/'
+        ]) {
+          const before = received(provider).length
+          const now = await send(gateway.url, family, {
+            model,
+            prompt: 'q',
+            more: writeImageQuestion(family, url, false)
+          })
+          t.equal(now.status, 400, url)
+          t.equal(received(provider).length, before, 'the provider is not called')
+          const earlier = await send(gateway.url, family, {
+            model,
+            prompt: 'q',
+            more: writeImageQuestion(family, url, true)
+          })
+          // This protocol has no such address at all.
+          if (family.name === 'content' && url.startsWith('file:') && provider !== content) {
+            t.equal(earlier.status, 400)
+            continue
+          }
+          t.equal(earlier.status, 200, `${url} in the history: ${earlier.text}`)
+          const sent: Loose = received(provider).at(-1)?.body
+          t.notMatch(JSON.stringify(sent), /"(?:url|fileUri)":"(?:file|http)/, 'the address is a description')
+          t.match(JSON.stringify(sent), 'this address cannot be read')
+        }
+      }
+    )
+  }
+}

@@ -102,8 +102,9 @@ function editUndeclared(body: JsonObject, edits: JsonEdits, { features }: SameWi
   return ['reasoning_effort']
 }
 
-function editConversationMedia({ messages = [], features }: SameWireTarget, edits: JsonEdits): string[] {
-  return editMedia({ messages, features, readsPages: false, putText: putTextPart }, edits)
+function editConversationMedia({ messages = [], features, isLocal }: SameWireTarget, edits: JsonEdits): string[] {
+  const media = { messages, features, addresses: { isLocal }, readsPages: false, putText: putTextPart }
+  return editMedia(media, edits)
 }
 
 /** Bounds the output limit, and gives it the name that the alias declares (decisions.md 72 and 74). */

@@ -45,11 +45,12 @@ export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCom
     hasTools: Array.isArray(tools) && tools.length > 0
   }),
   writeChat(body, target, options) {
-    const { upstreamModel, outputTokensMax, isStream, features, messages = [], wireHeaders = [] } = target
+    const { upstreamModel, outputTokensMax, isStream, features, isLocal, messages = [], wireHeaders = [] } = target
+    const addresses = { isLocal, hasStorage: true }
     const edits = new JsonEdits()
     const leftOut = editRequest(body, edits, upstreamModel)
     leftOut.push(...boundTokens(body, edits, outputTokensMax))
-    leftOut.push(...editMedia({ messages, features, readsPages: true, putText }, edits))
+    leftOut.push(...editMedia({ messages, features, addresses, readsPages: true, putText }, edits))
     const method = isStream ? 'streamGenerateContent' : 'generateContent'
     return {
       method: 'POST',

@@ -43,10 +43,11 @@ export const messagesSameWire: SameWireCodec<MessagesCompatibleOptions, Messages
     hasTools: Array.isArray(tools) && tools.length > 0
   }),
   writeChat(body, target, { messagesPath }) {
-    const { upstreamModel, outputTokensMax, isStream, features, messages = [], wireHeaders = [] } = target
+    const { upstreamModel, outputTokensMax, isStream, features, isLocal, messages = [], wireHeaders = [] } = target
+    const media = { messages, features, addresses: { isLocal }, readsPages: true, putText: putTextPart }
     const { edits, leftOut } = editRequest(body, upstreamModel)
     leftOut.push(...boundTokens(body, edits, outputTokensMax))
-    leftOut.push(...editMedia({ messages, features, readsPages: true, putText: putTextPart }, edits))
+    leftOut.push(...editMedia(media, edits))
     return {
       method: 'POST',
       path: messagesPath,

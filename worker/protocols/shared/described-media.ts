@@ -2,12 +2,13 @@
 // stood there. Only in the newest turn of the user it must be read, and is refused (decisions.md 69 and 75).
 
 import { type FilePart, type ImagePart, pathOfMedia, unsupportedSemantic } from '../../normalized/index.ts'
+import { type AddressRules, isAllowedAddress } from './media-address.ts'
 import { foldMediaType } from './media-source.ts'
 
 export type MediaPart = ImagePart | FilePart
 
-/** Why a model does not get an image or a file: it reads none of the kind, or its wire has no place for this one. */
-export type UnreadReason = 'images' | 'files' | 'format'
+/** Why a model does not get an image or a file: it reads none of the kind, its wire has no place for this one, or its address is refused. */
+export type UnreadReason = 'images' | 'files' | 'format' | 'address'
 
 /** One of the wire's own parts, a text that says the same, or neither. */
 export type WrittenMedia<Block> =
@@ -36,10 +37,12 @@ export type PlacedMedia<Block> = Exclude<WrittenMedia<Block>, { type: 'unread' }
 export class MediaPlacer<Block> {
   /** Paths of the client's fields whose media the model does not get. */
   readonly leftOut: string[] = []
+  readonly #rules: AddressRules
   readonly #write: (part: MediaPart) => WrittenMedia<Block>
 
-  /** @param write what the wire makes of a part. */
-  constructor(write: (part: MediaPart) => WrittenMedia<Block>) {
+  /** @param write what the wire makes of a part whose address may go to the provider. */
+  constructor(rules: AddressRules, write: (part: MediaPart) => WrittenMedia<Block>) {
+    this.#rules = rules
     this.#write = write
   }
 
@@ -48,7 +51,9 @@ export class MediaPlacer<Block> {
    * cannot be sent.
    */
   place(part: MediaPart, isNewest: boolean): PlacedMedia<Block> {
-    const written = this.#write(part)
+    const written: WrittenMedia<Block> = hasRefusedAddress(part, this.#rules)
+      ? { type: 'unread', reason: 'address' }
+      : this.#write(part)
     if (written.type !== 'unread') return written
     if (isNewest) throw refuseMedia(part, written.reason)
     this.leftOut.push(pathOfMedia(part))
@@ -56,12 +61,18 @@ export class MediaPlacer<Block> {
   }
 }
 
+/** True for the address of a part that must not go to the provider. */
+export function hasRefusedAddress({ source }: MediaPart, rules: AddressRules): boolean {
+  return source.kind === 'url' && !isAllowedAddress(source.url, rules)
+}
+
 /** The error for media that the model has to read now and that do not reach it. */
 export function refuseMedia(part: MediaPart, reason: UnreadReason) {
   const reasonId = {
     images: `feature_not_declared:${IMAGES}`,
     files: `feature_not_declared:${FILES}`,
-    format: 'media_not_expressed'
+    format: 'media_not_expressed',
+    address: 'media_address_refused'
   }
   return unsupportedSemantic(pathOfMedia(part), reasonId[reason])
 }
@@ -69,7 +80,8 @@ export function refuseMedia(part: MediaPart, reason: UnreadReason) {
 const explanations: Readonly<Record<UnreadReason, string>> = {
   images: 'this model reads no images',
   files: 'this model reads no files',
-  format: 'this model cannot read it'
+  format: 'this model cannot read it',
+  address: 'this address cannot be read'
 }
 
 /** A text such as `[image/png, 48 KB: this model reads no images]`. */

@@ -11,6 +11,7 @@ import {
 import {
   describeMedia,
   findMediaType,
+  hasRefusedAddress,
   isImage,
   type MediaPart,
   PDF,
@@ -21,11 +22,14 @@ import {
   type UnreadReason
 } from './described-media.ts'
 import type { JsonEdits, Place } from './edits.ts'
+import type { AddressRules } from './media-address.ts'
 
 export interface EditedMedia {
   messages: readonly NormalizedMessage[]
   /** What the alias declares; undefined for all. */
   features: readonly string[] | undefined
+  /** Which addresses may go to the provider. */
+  addresses: AddressRules
   /** Models of the wire that read images read the pages of a PDF as such. */
   readsPages: boolean
   /** Puts a text in the place of a part of the body. */
@@ -36,12 +40,13 @@ export interface EditedMedia {
  * Describes what the alias cannot read. Raises `unsupported_semantic` with the client's field.
  * @returns the client's fields that are described.
  */
-export function editMedia({ messages, features, readsPages, putText }: EditedMedia, edits: JsonEdits): string[] {
+export function editMedia(
+  { messages, features, addresses, readsPages, putText }: EditedMedia,
+  edits: JsonEdits
+): string[] {
   const leftOut: string[] = []
-  // Nearly every alias reads both.
-  if (readsImages(features) && readsFiles(features)) return leftOut
-
   function findReason(part: MediaPart): UnreadReason | undefined {
+    if (hasRefusedAddress(part, addresses)) return 'address'
     if (isImage(part)) return readsImages(features) ? undefined : 'images'
     const isRead = readsFiles(features) || readTextFile(part) !== undefined
     return isRead || (readsPages && readsImages(features) && isPdf(part)) ? undefined : 'files'

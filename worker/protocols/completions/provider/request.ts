@@ -34,7 +34,7 @@ export function writeChat(
 ): WrittenChat<ChatCompatibleReading> {
   const { isStream, metadata, output, reasoning, user, chatWire } = request
   const names = mapToolNames(request, cleanToolName)
-  const placer = createMediaPlacer(target.features)
+  const placer = createMediaPlacer(target)
   const { messages, droppedToolCalls } = writeMessages(request.messages, names, placer)
   if (messages.length === 0) {
     const { messages: path } = request.fieldPaths

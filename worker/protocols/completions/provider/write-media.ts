@@ -1,6 +1,7 @@
 // Writes images and files on the chat completions wire. Only messages of the user hold them there (bridge.md 8.1).
 
 import { assertNever, type JsonObject } from '../../../normalized/index.ts'
+import type { MediaTarget } from '../../face.ts'
 import {
   findMediaType,
   isImage,
@@ -22,9 +23,9 @@ const soundFormats: Readonly<Record<string, string>> = {
   'audio/x-wav': 'wav'
 }
 
-/** @param features what the alias declares; undefined for all. */
-export function createMediaPlacer(features: readonly string[] | undefined): MediaPlacer<JsonObject> {
-  return new MediaPlacer(part => {
+/** Places what the alias declares. */
+export function createMediaPlacer({ features, isLocal }: MediaTarget): MediaPlacer<JsonObject> {
+  return new MediaPlacer({ isLocal }, part => {
     if (isImage(part)) return readsImages(features) ? writeImage(part) : { type: 'unread', reason: 'images' }
     const text = readTextFile(part)
     if (text !== undefined) return { type: 'text', text }

@@ -14,6 +14,7 @@ import {
   readToolCallId
 } from '../../../normalized/index.ts'
 import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import { readMediaUrl } from '../../shared/media-source.ts'
 import type { SentNumbers } from '../../shared/sent-numbers.ts'
 import { readMember, spell } from './spelling.ts'
 import { readThoughtSignature } from './thought-signature.ts'
@@ -107,15 +108,16 @@ function readFileData(part: JsonObject, path: string, { refuse }: PartReading): 
   const uriMember = spell(data, 'fileUri')
   const mediaType = readOptionalString(data, spell(data, 'mimeType'), at) ?? ''
   const uri = readString(data, uriMember, at)
-  if (!HTTPS.test(uri) && !FILE_ID.test(uri)) {
+  if (!ADDRESS.test(uri) && !FILE_ID.test(uri)) {
     const uriPath = joinPath(at, uriMember)
-    refuse(invalidRequest(uriPath, `'${uriPath}' must be an https address or the name of a file.`))
+    refuse(invalidRequest(uriPath, `'${uriPath}' must be an http, https, data or gs address or the name of a file.`))
   }
   const source = readFileUri(uri, mediaType)
   return writeMediaPart({ source, mediaType, filename: readFilename(data, at), path: at })
 }
 
-const HTTPS = /^https:\/\//i
+/** The addresses of the protocol (decisions.md 105). */
+const ADDRESS = /^(?:https?:\/\/|data:|gs:\/\/)/i
 
 /** The name of an uploaded file, with or without the prefix `files/`. */
 const FILE_ID = /^(?:files\/)?([A-Za-z0-9_.-]+)$/
@@ -123,7 +125,8 @@ const FILE_ID = /^(?:files\/)?([A-Za-z0-9_.-]+)$/
 function readFileUri(uri: string, mediaType: string): MediaSource {
   const fileId = FILE_ID.exec(uri)?.[1]
   if (fileId !== undefined) return { kind: 'file-id', fileId }
-  return { kind: 'url', url: uri, ...(mediaType === '' ? {} : { mediaType }) }
+  const source = readMediaUrl(uri)
+  return source.kind === 'url' && mediaType !== '' ? { ...source, mediaType } : source
 }
 
 function readFilename(data: JsonObject, path: string): string | undefined {

@@ -21,12 +21,12 @@ import { cleanFunctionName, writeTools } from './write-tools.ts'
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel, features }: ChatTarget,
+  { upstreamModel, features, isLocal }: ChatTarget,
   options: ContentCompatibleOptions
 ): WrittenChat<ContentCompatibleReading> {
   const { isStream } = request
   const names = mapToolNames(request, cleanFunctionName)
-  const placer = createMediaPlacer(features)
+  const placer = createMediaPlacer({ features, isLocal })
   const written = writeContents(request.messages, names, { upstreamModel, placer })
   const { contents, systemInstruction, droppedToolCalls } = written
   if (contents.length === 0) {

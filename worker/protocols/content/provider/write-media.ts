@@ -1,6 +1,7 @@
 // Writes images and files on the content wire: bytes in the request, or the address of a public file, which the provider fetches.
 
 import { assertNever, type JsonObject } from '../../../normalized/index.ts'
+import type { MediaTarget } from '../../face.ts'
 import {
   findMediaType,
   isImage,
@@ -14,9 +15,9 @@ import {
 } from '../../shared/described-media.ts'
 import { foldMediaType } from '../../shared/media-source.ts'
 
-/** @param features what the alias declares; undefined for all. Models that read images read the pages of a PDF as such. */
-export function createMediaPlacer(features: readonly string[] | undefined): MediaPlacer<JsonObject> {
-  return new MediaPlacer(part => {
+/** Places what the alias declares. Models that read images read the pages of a PDF as such. */
+export function createMediaPlacer({ features, isLocal }: MediaTarget): MediaPlacer<JsonObject> {
+  return new MediaPlacer({ isLocal, hasStorage: true }, part => {
     if (isImage(part)) return readsImages(features) ? writeMedia(part) : { type: 'unread', reason: 'images' }
     if (readsFiles(features) || (readsImages(features) && findMediaType(part) === PDF)) return writeMedia(part)
     const text = readTextFile(part)

@@ -29,13 +29,13 @@ import { writeTools } from './write-tools.ts'
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel, outputTokensMax, features }: ChatTarget,
+  { upstreamModel, outputTokensMax, features, isLocal }: ChatTarget,
   { messagesPath }: MessagesCompatibleOptions
 ): WrittenChat<MessagesCompatibleReading> {
   const { isStream, output, sampling, user } = request
   const { reasoning, leftOut: undeclared } = readDeclaredEffort(request, { features })
   const names = mapToolNames(request, cleanToolName)
-  const placer = createMediaPlacer(features)
+  const placer = createMediaPlacer({ features, isLocal })
   const { system, messages, calledNames, droppedToolCalls, ...turn } = writeMessages(request.messages, names, placer)
   if (messages.length === 0) {
     const { messages: path } = request.fieldPaths

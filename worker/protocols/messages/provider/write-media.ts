@@ -1,6 +1,7 @@
 // Writes images and documents as blocks of the Anthropic Messages wire.
 
 import { assertNever, type JsonObject } from '../../../normalized/index.ts'
+import type { MediaTarget } from '../../face.ts'
 import {
   findMediaType,
   isImage,
@@ -17,9 +18,9 @@ import {
 /** The media types of images that the wire names; the service refuses any other. */
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-/** @param features what the alias declares; undefined for all. Models that read images read the pages of a PDF as such. */
-export function createMediaPlacer(features: readonly string[] | undefined): MediaPlacer<JsonObject> {
-  return new MediaPlacer(part => {
+/** Places what the alias declares. Models that read images read the pages of a PDF as such. */
+export function createMediaPlacer({ features, isLocal }: MediaTarget): MediaPlacer<JsonObject> {
+  return new MediaPlacer({ isLocal }, part => {
     if (isImage(part)) return readsImages(features) ? writeImage(part) : unread('images')
     const text = readTextFile(part)
     const hasDocuments = readsFiles(features) || readsImages(features)

@@ -193,7 +193,11 @@ t.test('file data is a URL to download, or the id of an uploaded file', async t 
     source: { kind: 'file-id', fileId: '1f0c2b34-7a51' },
     path
   })
-  for (const fileUri of ['http://a.test/', 'gs://bucket/a', 'data:image/png;base64,AA==', 'files/', 'a/b', '', 3]) {
+  for (const fileUri of ['http://a.test/', 'gs://bucket/a', 'data:text/plain,a']) {
+    t.match(one({ fileUri }), { source: { kind: 'url', url: fileUri } }, `${fileUri} (decisions.md 105)`)
+  }
+  t.match(one({ fileUri: 'data:image/png;base64,AA==' }), { source: { kind: 'bytes', base64: 'AA==' } })
+  for (const fileUri of ['file:///a', 'ftp://a.test/', 'files/', 'a/b', '', 3]) {
     t.equal(refusedParts([{ fileData: { fileUri } }]), `${path}.fileUri`, String(fileUri))
   }
 })
