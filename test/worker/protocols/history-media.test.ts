@@ -351,3 +351,59 @@ t.test('what the wire has no place for is described in the history, whatever the
     t.match(newest, { code: 'unsupported_semantic', cause: 'media_not_expressed' })
   }
 })
+
+t.test('a PDF and a text in a result of the messages protocol are read', async t => {
+  const withDocument = (source: JsonObject) => ({
+    max_tokens: 9,
+    messages: [
+      { role: 'user', content: 'read it' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'f', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'call_1',
+            content: [
+              { type: 'text', text: 'file was read' },
+              { type: 'document', source }
+            ]
+          }
+        ]
+      }
+    ]
+  })
+  const document = withDocument({ type: 'base64', media_type: 'application/pdf', data: pdf })
+  for (const wire of wires) {
+    const { body, leftOut } = write('messages', wire, document, { features: ['file_inputs'] })
+    t.ok(findBlock(body, blocks[wire].pdf(pdf)), wire)
+    t.equal(leftOut, undefined)
+    const described = write('messages', wire, document, { features: ['text'] })
+    t.strictSame(described.leftOut, ['messages[2].content[0].content[1]'])
+    t.equal(findTexts(described.body, 'this model reads no files').length, 1)
+    const sources = [
+      { type: 'text', media_type: 'text/plain', data: 'PLAIN-DOCUMENT' },
+      { type: 'content', content: [{ type: 'text', text: 'PLAIN-DOCUMENT' }] },
+      { type: 'base64', media_type: 'text/plain', data: Buffer.from('PLAIN-DOCUMENT').toString('base64') }
+    ]
+    for (const source of sources) {
+      t.equal(findTexts(write('messages', wire, withDocument(source)).body, 'PLAIN-DOCUMENT').length, 1)
+    }
+  }
+  const result = {
+    type: 'search_result',
+    title: 'Oslo',
+    source: 'https://a.test',
+    content: [{ type: 'text', text: 'cold' }]
+  }
+  const body = { max_tokens: 9, messages: [{ role: 'user', content: [result] }] }
+  t.strictSame(write('messages', 'chat_compatible', body).body.messages, [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Oslo\nhttps://a.test' },
+        { type: 'text', text: 'cold' }
+      ]
+    }
+  ])
+})

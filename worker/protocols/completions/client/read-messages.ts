@@ -92,7 +92,7 @@ function refuseCalls(message: JsonObject, member: 'tool_calls' | 'function_call'
 }
 
 function readAssistantMessage(message: JsonObject, path: string): NormalizedMessage {
-  const { content, form } = readContent(message, path)
+  const { content, form } = readContent(message, path, 'history')
   const read: NormalizedMessage = { role: 'assistant', content }
   if (form !== undefined) read.form = form
   const { state, reasoning: signed, ofText } = readDetails(message.reasoning_details)
@@ -123,7 +123,7 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
 }
 
 function readToolResult(message: JsonObject, role: 'tool' | 'function', path: string): NormalizedMessage {
-  const { content, form } = readResultText(message.content) ?? readContent(message, path)
+  const { content, form } = readResultText(message.content) ?? readContent(message, path, 'history')
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: readCallId(message),
@@ -145,13 +145,27 @@ function addName(read: NormalizedMessage, message: JsonObject, path: string): No
   return addAttachments(read, message, path)
 }
 
-function readContent(message: JsonObject, path: string): Pick<NormalizedMessage, 'content' | 'form'> {
+/** @param kind parts of an unknown type are left out of what the model or a tool said (decisions.md 75), and refused elsewhere. */
+function readContent(
+  message: JsonObject,
+  path: string,
+  kind: 'prompt' | 'history' = 'prompt'
+): Pick<NormalizedMessage, 'content' | 'form'> {
   const content = message.content
   if (typeof content === 'string') return { content: [{ type: 'text', text: content }], form: 'text' }
   if (content === undefined) return { content: [], form: 'absent' }
   if (content === null) return { content: [], form: 'null' }
   if (!Array.isArray(content)) throw wrongType(`${path}.content`, 'a string or an array', content)
-  return { content: content.map((part, index) => readPart(part, `${path}.content[${index}]`)) }
+  const isKept = (part: JsonValue) => kind === 'prompt' || isKnownPart(part)
+  return {
+    content: content.flatMap((part, index) => (isKept(part) ? [readPart(part, `${path}.content[${index}]`)] : []))
+  }
+}
+
+const PART_TYPES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'image_url', 'input_audio', 'file'])
+
+function isKnownPart(part: JsonValue): boolean {
+  return !isJsonObject(part) || isJsonObject(part.function_call) || PART_TYPES.has(part.type)
 }
 
 function readPart(part: JsonValue, path: string): ContentPart {

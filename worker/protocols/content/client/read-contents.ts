@@ -77,15 +77,22 @@ function readContents(contents: JsonValue | undefined, reading: PartReading): No
   const plain = readPlainContents(contents)
   if (plain !== undefined) return plain
   const messages: NormalizedMessage[] = []
-  for (const { content, path } of listContents(contents, 'contents')) {
+  const listed = listContents(contents, 'contents')
+  const newest = listed.findLastIndex(({ content }) => content.role === 'model')
+  for (const [index, { content, path }] of listed.entries()) {
     const head = readRole(content, path)
-    const parts = readParts(content, { path, role: head.role, reading })
+    // What earlier turns hold never fails a request (decisions.md 75).
+    const parts = readParts(content, { path, role: head.role, reading: index > newest ? reading : ofHistory(reading) })
     if (parts.length === 0) continue
     const message = createMessage(head.role, parts)
     if (head.sentRole !== undefined) message.sentRole = head.sentRole
     messages.push(message)
   }
   return messages
+}
+
+function ofHistory({ numbers }: PartReading): PartReading {
+  return { numbers, refuse: () => undefined }
 }
 
 /** Creates a message. Several texts of one content are pieces of one text, as an SDK received them (content.md 3). */

@@ -73,9 +73,9 @@ export function readPart(part: JsonObject, path: string, reading: PartReading): 
 /** A part of another kind says something to a provider of this wire only. */
 function readOther(part: JsonObject, path: string, { refuse }: PartReading): undefined {
   if (REPLAYED_KINDS.some(kind => readMember(part, kind) !== undefined)) return undefined
-  const error = invalidRequest(path, `'${path}' must hold one of ${PART_KINDS.join(', ')}.`)
-  if (Object.keys(part).length === 0) throw error
-  refuse(error)
+  // An SDK writes an empty text back so (decisions.md 109).
+  if (Object.keys(part).length === 0) return undefined
+  refuse(invalidRequest(path, `'${path}' must hold one of ${PART_KINDS.join(', ')}.`))
 }
 
 /** Drops media that belong to a thought, because thoughts are not sent to the model again. */

@@ -12,6 +12,15 @@ import {
 /** The text that coding agents send when they have no signature; the service documents it for calls that it did not make itself. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
+/** The words that the service documents for this, as they are and in base64, as its SDKs write them (decisions.md 109). */
+const NO_SIGNATURES: ReadonlySet<string> = new Set(
+  [NO_SIGNATURE, 'context_engineering_is_the_way_to_go'].flatMap(word => [
+    word,
+    toBase64(word),
+    toBase64(word).replaceAll('=', '')
+  ])
+)
+
 export interface ReadSignature {
   /** The id of the call, when the gateway put it into the signature. */
   callId?: string
@@ -52,7 +61,7 @@ export function writeThoughtSignature(part: {
  * no signature is ignored, because a client may send values of another service.
  */
 export function readThoughtSignature(signature: JsonValue | undefined): ReadSignature {
-  if (typeof signature !== 'string' || signature === '' || signature === NO_SIGNATURE) return {}
+  if (typeof signature !== 'string' || signature === '' || NO_SIGNATURES.has(signature)) return {}
   if (signature.length > SIGNATURE_CHARACTERS_MAX) return {}
   const text = Buffer.from(signature, 'base64').toString('utf8')
   if (readToolCallId(text).isOwn) return { callId: text }

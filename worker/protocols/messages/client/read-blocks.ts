@@ -21,7 +21,8 @@ import type { SentNumbers } from '../../shared/sent-numbers.ts'
 import { readStateSignature, returnState, type SignedState } from '../../shared/state-signature.ts'
 import { readObjectArguments } from '../../shared/tool-arguments.ts'
 import { readResultText } from '../../shared/tool-result.ts'
-import { writeToolReference } from './deferred-tools.ts'
+import { TOOL_CHANGES, writeToolReference } from './deferred-tools.ts'
+import { readDocument, readSearchResult } from './read-documents.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'
 
 export interface BlockPlace {
@@ -45,10 +46,11 @@ export function readBlocks(blocks: readonly JsonValue[], place: BlockPlace): Con
       else returnState(parts, carried)
       continue
     }
-    const part = readBlock(block, { ...place, path: `${place.path}[${index}]` })
-    if (part?.type === 'tool-call' && callState !== undefined) part.state = callState
+    for (const part of readBlock(block, { ...place, path: `${place.path}[${index}]` })) {
+      if (part.type === 'tool-call' && callState !== undefined) part.state = callState
+      parts.push(part)
+    }
     callState = undefined
-    if (part !== undefined) parts.push(part)
   }
   return parts
 }
@@ -61,32 +63,39 @@ function readStateBlock(block: JsonValue): SignedState | undefined {
 }
 
 /** @param place its path is the path of the block, not of the array. */
-function readBlock(block: JsonValue, place: BlockPlace): ContentPart | undefined {
+function readBlock(block: JsonValue, place: BlockPlace): readonly ContentPart[] {
   const { role, path } = place
   if (!isJsonObject(block)) throw wrongType(path, 'an object', block)
   const type = readString(block, 'type', path)
   switch (type) {
     case 'text':
-      return { type: 'text', text: readText(block, 'text', path) }
+      return [{ type: 'text', text: readText(block, 'text', path) }]
     case 'image':
-      return role === 'user' ? readImage(block, path) : ignore(type, place)
+      return role === 'user' ? [readImage(block, path)] : ignore(type, place)
+    case 'document':
+      return (role === 'user' ? readDocument(block, path) : undefined) ?? ignore(type, place)
+    case 'search_result':
+      return (role === 'user' ? readSearchResult(block) : undefined) ?? ignore(type, place)
     case 'tool_use':
       if (role !== 'assistant') throw misplaced(path, 'tool_use', 'an assistant message')
-      return readToolUse(block, place)
+      return [readToolUse(block, place)]
     case 'tool_result':
       if (role !== 'user') throw misplaced(path, 'tool_result', 'a user message')
-      return readToolResult(block, place)
+      return [readToolResult(block, place)]
     case 'thinking':
-      return role === 'assistant' ? readThinking(block) : ignore(type, place)
+      return role === 'assistant' ? [readThinking(block)] : ignore(type, place)
     case 'redacted_thinking':
-      return role === 'assistant' ? readRedactedThinking(block) : ignore(type, place)
+      return role === 'assistant' ? [readRedactedThinking(block)] : ignore(type, place)
     default:
-      return ignore(type, place)
+      return TOOL_CHANGES.has(type) ? NOTHING : ignore(type, place)
   }
 }
 
-function ignore(type: string, { ignored, path }: BlockPlace): undefined {
+const NOTHING: readonly ContentPart[] = Object.freeze([])
+
+function ignore(type: string, { ignored, path }: BlockPlace): readonly ContentPart[] {
   ignored[`${path}.type`] = type
+  return NOTHING
 }
 
 function misplaced(path: string, type: string, where: string): Error {
@@ -137,7 +146,7 @@ function readToolResult(block: JsonObject, place: BlockPlace): ToolResultPart {
   }
 }
 
-/** A tool result may have no content. In its content only text and image blocks and references to tools have an effect. */
+/** A tool result may have no content. In its content texts, images, documents and references to tools have an effect. */
 function readResultContent(content: JsonValue | undefined, place: BlockPlace): ContentPart[] {
   if (content === undefined) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
@@ -148,12 +157,13 @@ function readResultContent(content: JsonValue | undefined, place: BlockPlace): C
     const path = `${place.path}[${index}]`
     if (!isJsonObject(block)) throw wrongType(path, 'an object', block)
     const type = readString(block, 'type', path)
-    if (type === 'text' || type === 'image') return readBlock(block, { ...place, path }) ?? []
+    if (RESULT_BLOCKS.has(type)) return readBlock(block, { ...place, path })
     if (type === 'tool_reference') return { type: 'text', text: writeToolReference(block, path) }
-    ignore(type, { ...place, path })
-    return []
+    return ignore(type, { ...place, path })
   })
 }
+
+const RESULT_BLOCKS: ReadonlySet<string> = new Set(['text', 'image', 'document', 'search_result'])
 
 /**
  * Keeps the thinking and its signature for a provider that needs them back; a provider face must

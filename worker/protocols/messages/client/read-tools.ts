@@ -24,7 +24,7 @@ import {
 import { findHostedToolKind, readHostedMembers, readHostedTool, withTimezone } from '../../shared/hosted-tools.ts'
 import { writeMemberPaths } from '../../shared/member-paths.ts'
 import { readToolSchema } from '../../shared/tool-schema.ts'
-import { findDeferredTools, isPlaceholder } from './deferred-tools.ts'
+import { isPlaceholder, readToolChanges } from './deferred-tools.ts'
 import type { MessagesRequest } from './schema.ts'
 
 export type ToolUse = Pick<
@@ -44,11 +44,11 @@ interface DeclaredTool {
  */
 export function readToolUse(body: Pick<MessagesRequest, 'tools' | 'tool_choice' | 'messages'>): ToolUse {
   const sent = readOptionalArray(body, 'tools') ?? []
-  const isDeferred = findDeferredTools(sent, body.messages)
-  const declared = sent.flatMap((tool, index) => {
-    const path = `tools[${index}]`
-    return readUntypedTool(tool, path) ?? readTool(tool, path, isDeferred) ?? []
-  })
+  const { isDeferred, isRemoved, defined } = readToolChanges(sent, body.messages)
+  const all = [...sent.map((tool, index) => ({ tool, path: `tools[${index}]` })), ...defined]
+  const declared = all
+    .flatMap(({ tool, path }) => readUntypedTool(tool, path) ?? readTool(tool, path, isDeferred) ?? [])
+    .filter(({ name }) => !isRemoved(name))
   const choice = readOptionalObject(body, 'tool_choice')
   return {
     tools: declared.map(({ tool }) => tool),

@@ -12,13 +12,35 @@ import {
 import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readFileData, readMediaUrl } from '../../shared/media-source.ts'
 
-/** Reads the content at `path` of the body. Raises `invalid_request` with the path of the wrong part or member. */
-export function readContent(content: JsonValue | undefined, path: string): Pick<NormalizedMessage, 'content' | 'form'> {
+/**
+ * Reads the content at `path` of the body. Raises `invalid_request` with the path of the wrong part or member.
+ * @param kind parts of an unknown type are left out of what the model or a tool said (decisions.md 75), and refused elsewhere.
+ */
+export function readContent(
+  content: JsonValue | undefined,
+  path: string,
+  kind: 'prompt' | 'history' = 'prompt'
+): Pick<NormalizedMessage, 'content' | 'form'> {
   if (typeof content === 'string') return { content: [{ type: 'text', text: content }], form: 'text' }
   if (content === undefined) return { content: [], form: 'absent' }
   if (content === null) return { content: [], form: 'null' }
   if (!Array.isArray(content)) throw wrongType(path, 'a string or an array', content)
-  return { content: content.map((part, index) => readPart(part, `${path}[${index}]`)) }
+  const isKept = (part: JsonValue) => kind === 'prompt' || isKnownPart(part)
+  return { content: content.flatMap((part, index) => (isKept(part) ? [readPart(part, `${path}[${index}]`)] : [])) }
+}
+
+const PART_TYPES: ReadonlySet<unknown> = new Set([
+  'input_text',
+  'output_text',
+  'text',
+  'refusal',
+  'input_image',
+  'input_file',
+  'input_audio'
+])
+
+function isKnownPart(part: JsonValue): boolean {
+  return !isJsonObject(part) || PART_TYPES.has(part.type)
 }
 
 function readPart(part: JsonValue, path: string): ContentPart {

@@ -19,7 +19,8 @@ import {
   type ReasoningPart,
   readToolCallId,
   type ToolCallPart,
-  type ToolResultPart
+  type ToolResultPart,
+  unsupportedSemantic
 } from '../../../normalized/index.ts'
 import { isCustom, readFreeFormArguments, readNested } from '../../shared/completions-family/free-form-tools.ts'
 import { readTools } from '../../shared/completions-family/tool-use.ts'
@@ -163,6 +164,10 @@ class ItemReader {
         break
       case 'item_reference':
         throw unknownItem(item, path)
+      case 'compaction':
+      case 'compaction_summary':
+        // Only the service that wrote it can read the conversation in it (decisions.md 69).
+        if (typeof item.encrypted_content === 'string') throw unsupportedSemantic(`${path}.type`)
     }
     if (isMessage(item, type)) this.#readMessage(item, path)
     else if (type === undefined) throw unknownItem(item, path)
@@ -183,7 +188,7 @@ class ItemReader {
         this.#addResult(readResult(item, item.content, path))
         return
       case 'assistant': {
-        this.#addMessage({ role, ...readContent(item.content, `${path}.content`) })
+        this.#addMessage({ role, ...readContent(item.content, `${path}.content`, 'history') })
         this.#readChatCalls(item, path)
         return
       }
@@ -352,7 +357,7 @@ function readResult(item: JsonObject, output: JsonValue | undefined, path: strin
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: findText(item, members),
-    content: (readResultText(output) ?? readContent(output, outputPath)).content,
+    content: (readResultText(output) ?? readContent(output, outputPath, 'history')).content,
     isError: false,
     path: `${path}.${isItem ? 'call_id' : 'tool_call_id'}`
   }

@@ -34,14 +34,14 @@ t.test('content 50: contents of a wrong shape are refused with the path of the m
     [{ contents: [{ parts: [] }] }, 'contents[0].parts'],
     [{ contents: [{ parts }, { parts: 'hi' }] }, 'contents[1].parts'],
     [{ contents: [{ parts: [...parts, 'hi'] }] }, 'contents[0].parts[1]'],
-    [{ contents: [{ parts: [{}] }] }, 'contents[0].parts[0]'],
+    [{ contents: [{ parts: [{}] }] }, 'contents'],
     [{ contents: [{ parts: [{ unknown: 1 }] }] }, 'contents[0].parts[0]'],
     [{ contents: [{ parts: [{ text: 3 }] }] }, 'contents[0].parts[0].text'],
     [
       { contents: [{ parts: [{ text: 'a', inlineData: { mimeType: 'image/png', data: 'AA==' } }] }] },
       'contents[0].parts[0]'
     ],
-    [{ contents: { parts: [{}] } }, 'contents.parts[0]']
+    [{ contents: { parts: [{}] } }, 'contents']
   ]
   for (const [body, path] of cases) t.equal(refusedAt(body), path, JSON.stringify(body))
 })

@@ -65,10 +65,12 @@ t.test('a request without counted texts counts zero tokens', async t => {
   t.strictSame(writeCountTokens(0), { input_tokens: 0 })
 })
 
-t.test('images, documents and data URLs are not counted (D8)', async t => {
+t.test('images, files and data URLs are not counted (D8), documents of text are', async t => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4000) } }
+  const file = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(4000) } }
+  t.strictSame(textsOf({ messages: [{ role: 'user', content: [image, file] }] }), [])
   const document = { type: 'document', source: { type: 'text', data: 'long text' } }
-  t.strictSame(textsOf({ messages: [{ role: 'user', content: [image, document] }] }), [])
+  t.strictSame(textsOf({ messages: [{ role: 'user', content: [document] }] }), ['long text'])
 })
 
 t.test('a tool result counts as the object that the upstream gets, also when the tool failed', async t => {

@@ -370,12 +370,17 @@ t.test('messages 46: an image of an unsupported media type is refused, and the m
   }
 })
 
-t.test('messages 47: documents and search results are dropped, and the other text is kept', async t => {
-  const document = { type: 'document', source: { type: 'text', data: 'd' } }
-  const found = { type: 'search_result', source: 's', title: 't', content: [text('secret')] }
-  t.strictSame(messagesV1(user(document, text('a')), user(text('b'), found)), [{ role: 'user', content: 'a\nb' }])
-  t.strictSame(messagesV1(user(document)), [{ role: 'user', content: '' }])
-})
+t.test(
+  'messages 47: documents of text and search results are text, and others without a source are dropped',
+  async t => {
+    const document = { type: 'document', source: { type: 'text', data: 'd' } }
+    const found = { type: 'search_result', source: 's', title: 't', content: [text('secret')] }
+    t.strictSame(messagesV1(user(document, text('a')), user(text('b'), found)), [
+      { role: 'user', content: 'd\na\nb\nt\ns\nsecret' }
+    ])
+    t.strictSame(messagesV1(user({ type: 'document', source: {} }, text('a'))), [{ role: 'user', content: 'a' }])
+  }
+)
 
 t.test('messages 48: reasoning of earlier turns is not sent (C1)', async t => {
   const messages = [

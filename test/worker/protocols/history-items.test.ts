@@ -1,0 +1,188 @@
+// Items, blocks and parts of earlier turns that no other wire has: they never fail a request (decisions.md 75, 82 and 109).
+
+import t from 'tap'
+import type { JsonObject } from '../../../worker/normalized/index.ts'
+import { chatCompatibleFace } from '../../../worker/protocols/completions/provider/face.ts'
+import { clientFaces } from '../../../worker/protocols/registry.ts'
+
+type Protocol = keyof typeof clientFaces
+
+function read(protocol: Protocol, body: JsonObject) {
+  const path = protocol === 'content' ? { path: { model: 'a', isStream: false } } : {}
+  return clientFaces[protocol].readRequest(body, { requestId: 'r', ...path })
+}
+
+/** What a chat provider gets. */
+function write(protocol: Protocol, body: JsonObject): JsonObject {
+  const request = read(protocol, body)
+  t.equal(request.refusal, undefined)
+  return chatCompatibleFace.writeChat(request, { upstreamModel: 'm' }, { chatPath: '/' } as never).body
+}
+
+/** The messages of a body as lines. */
+function textsOf({ messages }: JsonObject): string[] {
+  return (messages as Array<{ role: string; content: string | Array<{ text: string }> }>).map(({ role, content }) => {
+    return `${role}: ${typeof content === 'string' ? content : content.map(({ text }) => text).join('|')}`
+  })
+}
+
+const tool = (name: string, more: JsonObject = {}) => ({
+  name,
+  description: 'd',
+  input_schema: { type: 'object' },
+  ...more
+})
+
+/** The names of the offered tools, after blocks of the conversation. */
+function offer(tools: JsonObject[], ...blocks: JsonObject[]): unknown {
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'system', content: [{ type: 'text', text: 'Tools changed.' }, ...blocks] },
+    { role: 'assistant', content: 'ok' },
+    { role: 'user', content: 'go' }
+  ]
+  const body = { max_tokens: 9, tools, messages }
+  const request = read('messages', body)
+  t.strictSame(request.ignored, {})
+  t.match(request.messages[1]?.content, [{ type: 'text', text: 'Tools changed.' }])
+  const written = write('messages', body)
+  return ((written.tools ?? []) as Array<{ function: { name: string } }>).map(({ function: { name } }) => name)
+}
+
+const reference = (name: string) => ({ type: 'tool_reference', name })
+
+t.test('a block adds a deferred tool, takes a tool away, and defines one (decisions.md 82)', async t => {
+  const deferred = [tool('Read'), tool('mcp__s__find', { defer_loading: true })]
+  const addition = { type: 'tool_addition', tool: reference('mcp__s__find') }
+  const removal = { type: 'tool_removal', tool: reference('Bash') }
+  const definition = { type: 'tool_addition', tool: { type: 'tool_definition', definition: tool('New') } }
+  t.strictSame(offer(deferred), ['Read'])
+  t.strictSame(offer(deferred, addition), ['Read', 'mcp__s__find'])
+  t.strictSame(offer([tool('Read'), tool('Bash')], removal), ['Read'])
+  t.strictSame(offer([tool('Bash')], removal, { ...removal, type: 'tool_addition' }), ['Bash'])
+  t.strictSame(offer([tool('Read')], definition), ['Read', 'New'])
+  t.strictSame(offer([tool('Read')], definition, { type: 'tool_removal', tool: reference('New') }), ['Read'])
+  const server = { type: 'mcp_toolset_reference', server_name: 's' }
+  t.strictSame(offer([tool('Read')], { type: 'tool_addition', tool: server }), ['Read'])
+})
+
+t.test('an empty part is skipped wherever it stands (decisions.md 109)', async t => {
+  const contents = [
+    { role: 'user', parts: [{ text: 'a' }, {}] },
+    { role: 'model', parts: [{}] },
+    { role: 'user', parts: [{}, { text: 'b' }] }
+  ]
+  t.strictSame(textsOf(write('content', { contents })), ['user: a', 'user: b'])
+  const streamed = [{ parts: [{ text: 'a' }] }, { role: 'model', parts: [{ text: 'b' }, {}] }]
+  t.strictSame(textsOf(write('content', { contents: streamed })), ['user: a', 'assistant: b'])
+})
+
+t.test('the words for a skipped signature are no signature, plain and in base64 (decisions.md 109)', async t => {
+  for (const word of ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']) {
+    for (const thoughtSignature of [word, Buffer.from(word).toString('base64')]) {
+      const contents = [
+        { role: 'user', parts: [{ text: 'x' }] },
+        { role: 'model', parts: [{ functionCall: { name: 'f', args: {} }, thoughtSignature }] },
+        { role: 'user', parts: [{ functionResponse: { name: 'f', response: { a: 1 } } }] }
+      ]
+      const { messages } = read('content', { contents })
+      t.notMatch(JSON.stringify(messages), 'state')
+      t.notMatch(JSON.stringify(write('content', { contents })), thoughtSignature)
+    }
+  }
+})
+
+t.test('items of hosted tools, foreign reasoning and marks of earlier turns are left out, the words stay', async t => {
+  const message = (more: JsonObject) => ({
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'Four.' }],
+    ...more
+  })
+  const items: JsonObject[] = [
+    {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [{ type: 'summary_text', text: 'foo' }],
+      encrypted_content: 'gAAAAAforeign'
+    },
+    { type: 'reasoning', summary: [] },
+    { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+    { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' },
+    { type: 'mcp_list_tools', id: 'm', server_label: 's', tools: [] },
+    { type: 'some_future_item', id: 'x', status: 'completed' }
+  ]
+  const marks = [
+    message({ phase: 'commentary' }),
+    message({ status: 'incomplete', id: 'msg_1' }),
+    message({
+      content: [{ type: 'output_text', text: 'Four.', annotations: [{ type: 'url_citation' }], logprobs: [{}] }]
+    }),
+    message({
+      content: [
+        { type: 'output_text', text: 'Four.' },
+        { type: 'some_future_part', data: 1 }
+      ]
+    })
+  ]
+  for (const item of [...items, ...marks]) {
+    const input = [
+      { role: 'user', content: 'hi' },
+      item,
+      ...(items.includes(item) ? [message({})] : []),
+      { role: 'user', content: 'and?' }
+    ]
+    const { messages } = write('responses', { input })
+    t.match(
+      messages,
+      [{ content: 'hi' }, { role: 'assistant', content: [{ type: 'text', text: 'Four.' }] }, { content: 'and?' }],
+      JSON.stringify(item)
+    )
+    t.equal((messages as unknown[]).length, 3)
+    t.notMatch(JSON.stringify(messages), 'gAAAAAforeign')
+  }
+})
+
+t.test('what holds the conversation itself is refused (decisions.md 69)', async t => {
+  for (const type of ['compaction', 'compaction_summary']) {
+    t.throws(
+      () =>
+        read('responses', {
+          input: [
+            { type, encrypted_content: 'gAAAA' },
+            { role: 'user', content: 'hi' }
+          ]
+        }),
+      {
+        code: 'unsupported_semantic',
+        param: 'input[0].type'
+      }
+    )
+  }
+})
+
+t.test('parts of an unknown type are left out of earlier turns, and refused in the newest', async t => {
+  const messages = [
+    { role: 'user', content: 'hi' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'future', x: 1 }
+      ]
+    },
+    { role: 'user', content: 'go' }
+  ]
+  t.match(write('completions', { messages }).messages, [{}, { content: [{ type: 'text', text: 'a' }] }, {}])
+  t.throws(() => read('completions', { messages: [{ role: 'user', content: [{ type: 'future', x: 1 }] }] }), {
+    code: 'invalid_request',
+    param: 'messages[0].content[0].type'
+  })
+  const contents = [
+    { role: 'user', parts: [{ text: 'hi' }] },
+    { role: 'model', parts: [{ text: 'a' }, { future: { x: 1 } }] },
+    { role: 'user', parts: [{ text: 'go' }] }
+  ]
+  t.strictSame(textsOf(write('content', { contents })), ['user: hi', 'assistant: a', 'user: go'])
+  t.ok(read('content', { contents: [{ role: 'user', parts: [{ text: 'a' }, { future: { x: 1 } }] }] }).refusal)
+})
