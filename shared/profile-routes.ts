@@ -12,14 +12,16 @@ export interface DeclaredAlias {
 /** The schema that an alias of an external provider needs to be executed. */
 const EXTERNAL_ROUTES_SCHEMA = 'gateway.provider-profiles.v3' satisfies ProfileSet['schemaVersion']
 
-/** The profile whose provider is asked for its models; a set has one at most. */
+/**
+ * The profile whose provider is asked for its models; a set has one at most. It is the one that says
+ * so, else the first one of the native upstream: its aliases are names and defaults beside the models
+ * that its credential sees, no list of them (specification.md 2.3).
+ */
 export function findDynamicProfile({ profiles }: Pick<ProfileSet, 'profiles'>): ProviderProfile | undefined {
-  return profiles.find(isDynamic)
-}
-
-/** Whether the profile's provider is asked for its models. */
-export function isDynamic({ modelInventory }: Pick<ProviderProfile, 'modelInventory'>): boolean {
-  return modelInventory === 'dynamic'
+  return (
+    profiles.find(({ modelInventory }) => modelInventory === 'dynamic') ??
+    profiles.find(({ providerKind }) => !isExternalKind(providerKind))
+  )
 }
 
 /** Every alias in the order of the file, disabled ones included. */
@@ -40,7 +42,8 @@ export function requiresNewerSchema(
   return origin === 'file' && isExternalKind(providerKind) && schemaVersion !== EXTERNAL_ROUTES_SCHEMA
 }
 
-/** Whether the profile has a route: it is dynamic, or has an enabled alias. */
-export function hasRoute(profile: ProviderProfile): boolean {
-  return isDynamic(profile) || profile.models.some(alias => alias.enabled)
+/** The profiles of a set that have a route: that which is asked for its models, and those with an enabled alias. */
+export function listRouted(set: Pick<ProfileSet, 'profiles'>): ProviderProfile[] {
+  const dynamic = findDynamicProfile(set)
+  return set.profiles.filter(profile => profile === dynamic || profile.models.some(alias => alias.enabled))
 }

@@ -5,7 +5,7 @@ import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { SlotUsage } from '../../shared/model-slots.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
-import { hasRoute } from '../../shared/profile-routes.ts'
+import { listRouted } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { FleetCounts } from '../fleet.ts'
 import type { LifecycleState } from '../lifecycle.ts'
@@ -52,7 +52,7 @@ function ageOf(catalog: CatalogSnapshot | undefined, nowMs: number): number {
 
 function watchFleet(registry: MetricRegistry, { fleet, lifecycle, profiles }: SupervisorSources): () => void {
   // Readiness needs a route.
-  const hasRoutes = profiles.profiles.some(hasRoute)
+  const hasRoutes = listRouted(profiles).length > 0
   const workers = registry.gauge('gateway_workers')
   const states = (['starting', 'ready', 'draining'] as const).map(
     state => [state, workers.with({ lifecycle: state })] as const

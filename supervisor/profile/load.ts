@@ -2,7 +2,7 @@
 // the environment (bridge.md 3 and 4).
 import { isHeaderValue } from '../../shared/header-value.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile.ts'
-import { hasRoute } from '../../shared/profile-routes.ts'
+import { listRouted } from '../../shared/profile-routes.ts'
 import { Secret } from '../../shared/secret.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import { findDestinationProblem } from './destination.ts'
@@ -25,6 +25,7 @@ export type VariableLookup = (name: string) => string | undefined
 export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfiles {
   const { set, zones } = readProfileDocument(parseProfileText(readProfileFile(path)))
   const credentials = createCredentials()
+  const routed = new Set(listRouted(set))
   for (const [index, profile] of set.profiles.entries()) {
     const place = (member: string) => writeIssuePath(['profiles', index, member])
     const destinationProblem = findDestinationProblem(profile, zones[index] === true)
@@ -38,7 +39,7 @@ export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfil
     }
     const { credentialEnv } = profile
     // A profile without a route makes no call.
-    if (credentialEnv === undefined || !hasRoute(profile)) continue
+    if (credentialEnv === undefined || !routed.has(profile)) continue
     const text = lookup(credentialEnv)
     if (text === undefined || text === '' || !isHeaderValue(text)) {
       const message = 'Credential reference is unavailable for an enabled profile.'

@@ -96,16 +96,22 @@ t.test('a file without a dynamic profile has a complete catalog that is always f
   t.throws(() => create(models, NOW_MS))
 })
 
-t.test('aliases of a static native profile are shown as the file describes them, without a discovery', async t => {
-  const { modelInventory: _, ...native } = dynamicProfile('https://up.example', [
-    aliasOf('team/large', 'GigaChat-2-Max')
-  ])
-  const { initial } = compose(fileOf([native]))
-  t.match(initial, {
-    providerProfileId: 'provider-registry',
-    models: [{ id: 'team/large', ownedBy: 'native', providerKind: 'native', declared: { canCountTokens: true } }]
-  })
-})
+t.test(
+  'aliases of a static native profile stand beside the models of its credential (specification.md 2.3)',
+  async t => {
+    const { modelInventory: _, ...native } = dynamicProfile('https://up.example', [
+      aliasOf('team/large', 'GigaChat-2-Max')
+    ])
+    for (const profiles of [[native], [edge, native]]) {
+      const { initial, compose: create } = compose(fileOf(profiles))
+      t.equal(initial, undefined, 'its provider has to be asked first')
+      const shown = ids(create(models, NOW_MS))
+      for (const id of ['GigaChat-2-Max', 'Embeddings', 'team/large']) t.ok(shown.includes(id), id)
+    }
+    const second = { ...native, profileId: 'second', models: [aliasOf('team/second', 'other')] }
+    t.ok(ids(compose(fileOf([native, second])).compose(models, NOW_MS)).includes('team/second'))
+  }
+)
 
 t.test('in a mixed file the aliases follow the discovered models, under one composed revision', async t => {
   const team = [aliasOf('team/large', 'GigaChat-2-Max', { deprecated: true }), aliasOf('team/gone', 'not-listed')]

@@ -2,7 +2,7 @@
 
 import { createSlotKey } from '../../shared/model-slots.ts'
 import { computeProfileRevision, type ModelAlias, type ProfileSet, type ProviderProfile } from '../../shared/profile.ts'
-import { isDynamic, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
+import { findDynamicProfile, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { createRouteEvidence } from './evidence.ts'
 import type { AliasRefusal, AliasRoute, DeclaredCapabilities, DynamicRoute, RouteTable } from './resolve-route.ts'
@@ -17,14 +17,14 @@ export type RouteSettings = Pick<Settings, 'passModel' | 'embeddings'> & {
  */
 export function createRouteTable(set: ProfileSet, settings: RouteSettings, configRevision: string): RouteTable {
   const aliases = new Map<string, AliasRoute>()
-  let dynamic: DynamicRoute | undefined
+  const discovered = findDynamicProfile(set)
+  const dynamic = discovered && createDynamicRoute(discovered, settings, set.origin)
   for (const profile of set.profiles) {
-    if (isDynamic(profile)) dynamic = createDynamicRoute(profile, settings, set.origin)
     // Once for all aliases: it hashes every one of them.
     const revisions = { configRevision, profileRevision: computeProfileRevision(profile) }
     for (const alias of profile.models) {
       // The settings name their default model and decide whether the client's is sent, so the default model needs no alias.
-      if (set.origin === 'settings' && isDynamic(profile) && alias.publicAlias === alias.upstreamModel) continue
+      if (set.origin === 'settings' && profile === discovered && alias.publicAlias === alias.upstreamModel) continue
       const evidence = set.origin === 'file' ? createRouteEvidence(profile, alias, revisions) : undefined
       aliases.set(alias.publicAlias, { ...createAliasRoute(set, profile, alias), ...(evidence && { evidence }) })
     }

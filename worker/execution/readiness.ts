@@ -2,7 +2,7 @@
 // worker's own parts are able to do (bridge.md 5.3).
 import type { ReadinessFacts } from '../../shared/documents.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
-import { hasRoute, requiresNewerSchema } from '../../shared/profile-routes.ts'
+import { listRouted, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import { isKindExecuted } from '../../shared/support-matrix.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
 import type { DrainGate } from '../http/drain-gate.ts'
@@ -23,7 +23,7 @@ export function createReadinessReader(dependencies: {
   drainGate: Pick<DrainGate, 'isDraining'>
 }): ReadReadiness {
   const { profiles, revisions, control, executors, drainGate } = dependencies
-  const routed = profiles.profiles.filter(hasRoute)
+  const routed = listRouted(profiles)
   const current = routed.filter(profile => !requiresNewerSchema(profiles, profile))
   const warningIds = current.length < routed.length ? ['alias_requires_profile_v3'] : []
   const executable = current.filter(({ providerKind }) => isKindExecuted(providerKind))

@@ -8,7 +8,7 @@ import {
   createSupportMatrixDocument
 } from '../../shared/bridge-documents.ts'
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
-import { isDynamic } from '../../shared/profile-routes.ts'
+import { findDynamicProfile } from '../../shared/profile-routes.ts'
 import { supportMatrix } from '../../shared/support-matrix.ts'
 import { type CapabilityQuery, readCapabilityQuery } from '../bridge/capabilities/capability-query.ts'
 import {
@@ -59,7 +59,7 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
    * themselves. Raises `unknown_model_alias` for a model without an alias that the catalog does not have.
    */
   async function findInventoryRevision(context: RequestContext, model: string, route: ModelRoute): Promise<string> {
-    if (!isDynamic(route.profile)) return revisions.config
+    if (route.profile !== findDynamicProfile(profiles)) return revisions.config
     const { models, inventoryRevision } = await readCatalog(context, 'effective_capabilities_unavailable')
     if (route.alias === undefined && !models.some(({ id }) => id === model)) throw modelNotFound()
     return inventoryRevision

@@ -181,7 +181,9 @@ t.test("bridge 70: a native alias sends its upstream model to the profile's host
   )
   for (const family of families) {
     t.equal((await askIn(gateway, family, 'hi', { model: 'max' })).status, 200, family)
-    assertUnknown(t, family, await askIn(gateway, family, 'hi', { model: 'GigaChat-2-Max' }))
+    // The aliases are names beside the models of the credential (specification.md 2.3).
+    t.equal((await askIn(gateway, family, 'hi', { model: 'GigaChat-2-Pro' })).status, 200, family)
+    assertUnknown(t, family, await askIn(gateway, family, 'hi', { model: 'NoSuchModel' }))
   }
   const embedded = await operations.embeddings?.(gateway, 'embed')
   t.match(embedded?.json, { model: 'embed' })

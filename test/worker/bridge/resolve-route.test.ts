@@ -91,11 +91,22 @@ t.test('a blocked alias, and an external alias of an older schema, are refused',
   }
 })
 
-t.test('without a dynamic profile an undeclared model is unknown and a missing one is invalid', async t => {
-  const resolver = createResolver(makeProfileSet([external, nativeStatic]))
+t.test('without a native profile an undeclared model is unknown and a missing one is invalid', async t => {
+  const resolver = createResolver(makeProfileSet([external]))
   for (const resolve of each(resolver, 'GigaChat-2-Max'))
     t.throws(resolve, { code: 'unknown_model_alias', status: 404 })
   for (const resolve of each(resolver)) t.throws(resolve, { code: 'invalid_request', status: 400, param: 'model' })
+})
+
+t.test('a static native profile gets every other model as well (specification.md 2.3)', async t => {
+  for (const version of ['v1', 'v2', 'v3'] as const) {
+    const second = makeNativeProfile('second', [makeAlias('other', { features: null })])
+    const set = makeProfileSet([nativeStatic, second], `gateway.provider-profiles.${version}`)
+    for (const resolve of each(createResolver(set), 'GigaChat-2-Pro')) {
+      t.match(resolve(), { profileId: nativeStatic.profileId, upstreamModel: 'GigaChat-2-Pro', isUndeclared: true })
+    }
+    t.match(createResolver(set).chat('other'), { profileId: 'second' })
+  }
 })
 
 t.test('a dynamic profile of a file gets every other model as it is, to be compared with its inventory', async t => {

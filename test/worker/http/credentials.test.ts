@@ -146,7 +146,13 @@ t.test('operations 39, 40: upstream authorization is read from the bearer token'
 
 t.test('operations 41: a malformed token is 400, and its text is in no response and no log line (M2)', async t => {
   const { chat, ask, logged } = await start(t, { GATEWAY_PASS_TOKEN: 'true' })
-  for (const token of ['upstream-cred-', 'upstream-cred-hush:', 'upstream-user-hush', 'upstream-auth-', 'hush']) {
+  for (const token of [
+    'upstream-cred-',
+    'upstream-cred-hush:',
+    'upstream-user-hush',
+    'upstream-auth-',
+    'upstream-hush'
+  ]) {
     const response = await chat({ authorization: `Bearer ${token}` })
     t.equal(response.status, 400, token)
     t.same(response.json, {
@@ -158,9 +164,9 @@ t.test('operations 41: a malformed token is 400, and its text is in no response 
       }
     })
   }
-  const messages = await ask('/v1/messages', { authorization: 'Bearer hush' })
+  const messages = await ask('/v1/messages', { authorization: 'Bearer upstream-hush' })
   t.match(messages.json, { error: { type: 'invalid_request_error', code: 'invalid_upstream_authorization' } })
-  const content = await ask('/v1/models/x:generateContent', { authorization: 'Bearer hush' })
+  const content = await ask('/v1/models/x:generateContent', { authorization: 'Bearer upstream-hush' })
   t.match(content.json, {
     error: { status: 'INVALID_ARGUMENT', details: [{ reason: 'invalid_upstream_authorization' }] }
   })
