@@ -67,9 +67,9 @@ export interface StreamWriter<Frames extends StreamFrames = StreamFrames> {
   write(events: readonly NormalizedEvent[]): Frames
   /**
    * The same for a stream that is passed on: whole frames of the provider in the form of this stream. `events` is what was read in them, no
-   * error among it. Absent where the provider's frames have this form already.
+   * error among it. Absent where the provider's frames have this form already, and an error behind them needs nothing of them.
    */
-  pass?(frames: Uint8Array, events: readonly NormalizedEvent[]): string
+  pass?(frames: Uint8Array, events: readonly NormalizedEvent[]): string | Uint8Array
   /**
    * The error of a failed stream, in a protocol whose clients report it only when it is a chunk of
    * its own. Undefined before the failure. Other protocols do not have this member: their `write`

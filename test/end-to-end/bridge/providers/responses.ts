@@ -32,9 +32,13 @@ export const responses: Provider = {
 
   writeText: (text, { family, model, isStream }) => ({
     model,
-    input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }],
-    store: false,
-    include: ['reasoning.encrypted_content'],
+    ...(family === 'responses'
+      ? { input: text }
+      : {
+          input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }],
+          store: false,
+          include: ['reasoning.encrypted_content']
+        }),
     ...(family === 'messages' ? { max_output_tokens: 256 } : {}),
     ...(isStream ? { stream: true } : {})
   }),

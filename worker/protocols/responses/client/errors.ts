@@ -21,6 +21,8 @@ export function writeResponsesFailure(error: GatewayError): ResponsesFailure {
  * member for it (field-lessons.md F5), and returns every other error unchanged.
  */
 export function refineResponsesError(error: GatewayError, request: NormalizedRequest): GatewayError {
+  // A service of this wire says so itself.
+  if (error.providerCode === 'previous_response_not_found') return error
   const threadId = findRequestedThread(request)
   if (threadId === undefined || !isAboutThread(error, threadId)) return error
   return new GatewayError('previous_response_not_found', {

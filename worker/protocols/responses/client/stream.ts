@@ -1,6 +1,7 @@
 // Writes a streamed response: the response at its start, every item as it grows, and the response at its end. Every stream has
 // exactly one terminal event, and nothing follows it (responses.md 7).
 
+import { asBuffer } from '../../../../shared/bytes.ts'
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
 import { LARGE_TEXT_CHARACTERS, LargeTexts } from '../../shared/large-texts.ts'
@@ -77,6 +78,16 @@ class ResponsesStream implements StreamWriter {
     if (pieces.length === 0) return written
     this.#pieces = []
     return [...pieces, written]
+  }
+
+  /** Takes from the frames of a provider of this wire what an error behind them continues: the id and the number of its event. */
+  pass(frames: Uint8Array, events: readonly NormalizedEvent[]): Uint8Array {
+    for (const event of events) {
+      if (event.type === 'start') this.#id ??= writeResponseId(this.#context.request, event.identity?.id)
+      if (event.type === 'finish') this.#isEnded = true
+    }
+    this.#sequenceNumber = findLastNumber(frames) ?? this.#sequenceNumber
+    return frames
   }
 
   /** Holds events back until one of them has the id of the response, or ends the response. */
@@ -211,6 +222,19 @@ class ResponsesStream implements StreamWriter {
   #startFrame(type: string): string {
     return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequenceNumber++},`
   }
+}
+
+const NUMBER_MEMBER = Buffer.from('"sequence_number":')
+const NUMBER_DIGITS_MAX = 16
+
+/** The number behind that of the last event; undefined for frames without one. In a text the quotes of the name are escaped. */
+function findLastNumber(frames: Uint8Array): number | undefined {
+  const buffer = asBuffer(frames)
+  const at = buffer.lastIndexOf(NUMBER_MEMBER)
+  if (at < 0) return undefined
+  const start = at + NUMBER_MEMBER.length
+  const number = Number.parseInt(buffer.toString('latin1', start, start + NUMBER_DIGITS_MAX), 10)
+  return Number.isSafeInteger(number) ? number + 1 : undefined
 }
 
 /** True for a new stored conversation: its id is not in the request, and may arrive after the start. */

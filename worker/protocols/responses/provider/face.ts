@@ -2,6 +2,7 @@
 
 import type { ProviderFace } from '../../face.ts'
 import { readExternalError } from '../../shared/external-error.ts'
+import { responsesSameWire } from '../same-wire.ts'
 import { responsesCompatibleAcceptance } from './acceptance.ts'
 import { findResponseError } from './errors.ts'
 import type { ResponsesCompatibleOptions } from './options.ts'
@@ -14,5 +15,6 @@ export const responsesCompatibleFace: ProviderFace<ResponsesCompatibleOptions, R
   writeChat,
   createReader,
   readError: readExternalError,
-  findError: findResponseError
+  findError: findResponseError,
+  sameWire: responsesSameWire
 }

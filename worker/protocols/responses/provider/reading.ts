@@ -7,6 +7,8 @@ export interface ResponsesCompatibleReading {
   toolNames: ReadonlyMap<string, ClientToolName>
   /** Calls of the history that were left out because they have no result (field-lessons.md B8). */
   droppedToolCalls: number
+  /** The client of this wire asked for a response in the background, which has not ended yet. */
+  isBackground?: true
 }
 
 /** Anomalies of a usable response, as fixed names that a metric can count. */

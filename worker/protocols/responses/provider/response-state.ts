@@ -150,6 +150,10 @@ export class ResponseState {
         if (reason === undefined) this.#report('finish_reason_unknown', { reason: shown })
         return { reason: reason ?? 'length', word: shown }
       }
+      case 'queued':
+      case 'in_progress':
+        if (this.#options.reading.isBackground === true) return { reason: 'stop', word: null }
+        throw protocolError('invalid_response_status')
       default:
         throw protocolError('invalid_response_status')
     }

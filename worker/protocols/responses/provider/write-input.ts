@@ -39,6 +39,14 @@ export function writeInput(messages: readonly NormalizedMessage[], names: ToolNa
   return writer.finish()
 }
 
+/** Services of this wire take this many characters. */
+const CALL_ID_CHARACTERS_MAX = 64
+
+/** The id of a call in the form that the wire takes. */
+export function toWireCallId(id: string): string {
+  return id.length <= CALL_ID_CHARACTERS_MAX ? id : toShortCallId(id)
+}
+
 interface WireCall {
   item: JsonObject
   wireId: string

@@ -1,0 +1,167 @@
+// Responses requests on their way to a provider of the same protocol, and its responses back (ADR 2026-11-29-one-same-wire-mechanism). Hosted
+// and custom tools, encrypted reasoning, `store` and `previous_response_id` are the provider's (decisions.md 86).
+
+import { asBuffer } from '../../../shared/bytes.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import type { SameWireCodec, SameWireTarget } from '../face.ts'
+import { editMedia } from '../shared/edited-media.ts'
+import { JsonEdits, type Place } from '../shared/edits.ts'
+import { editFrameData } from '../shared/frame-data.ts'
+import { refuseJsonWithoutSchema } from '../shared/json-object-format.ts'
+import { boundLimit } from '../shared/output-limit.ts'
+import { editOwnMembers } from '../shared/own-members.ts'
+import { editJson } from '../shared/spans.ts'
+import { isStateSignature } from '../shared/state-signature.ts'
+import { STREAM_HEADERS, WIRE_HEADERS } from '../shared/wire-headers.ts'
+import type { ResponsesCompatibleOptions } from './provider/options.ts'
+import type { ResponsesCompatibleReading } from './provider/reading.ts'
+import { toWireCallId } from './provider/write-input.ts'
+
+/** Nothing of the body was written in another form. */
+const READING: ResponsesCompatibleReading = { toolNames: new Map(), droppedToolCalls: 0 }
+
+/** Members with which a client chooses another model or provider behind the alias: nothing falls back in silence (specification.md 1.1). */
+const OTHER_ROUTES = ['models', 'fallbacks', 'route'] as const
+
+/** Members that an `extra_body` may not set: admission has decided on them. */
+const DECIDED: ReadonlySet<string> = new Set([
+  ...OTHER_ROUTES,
+  'input',
+  'instructions',
+  'max_output_tokens',
+  'model',
+  'parallel_tool_calls',
+  'previous_response_id',
+  'reasoning',
+  'stream',
+  'text',
+  'tool_choice',
+  'tools'
+])
+
+export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, ResponsesCompatibleReading> = {
+  protocol: 'responses',
+  readFacts: ({ stream, tools }) => ({
+    isStream: stream === true,
+    wantsStreamUsage: false,
+    hasTools: Array.isArray(tools) && tools.length > 0
+  }),
+  writeChat(body, target, { responsesPath }) {
+    const { isStream, upstreamModel, outputTokensMax, features, isLocal, messages = [], wireHeaders = [] } = target
+    const media = { messages, features, addresses: { isLocal }, readsPages: true, putText }
+    const edits = new JsonEdits()
+    const leftOut = editOwnMembers(body, edits, DECIDED)
+    if (upstreamModel !== undefined) edits.set(['model'], upstreamModel)
+    for (const name of OTHER_ROUTES) {
+      if (!Object.hasOwn(body, name)) continue
+      edits.drop(name)
+      if (body[name] !== null) leftOut.push(name)
+    }
+    const bounded = boundLimit(body.max_output_tokens, outputTokensMax)
+    if (bounded !== undefined) {
+      edits.set(['max_output_tokens'], bounded)
+      leftOut.push('max_output_tokens')
+    }
+    leftOut.push(...editUndeclared(body, edits, target))
+    if (Array.isArray(body.input)) for (const [index, item] of body.input.entries()) editItem(item, edits, index)
+    leftOut.push(...editMedia(media, edits))
+    return {
+      method: 'POST',
+      path: responsesPath,
+      headers: [...(isStream ? STREAM_HEADERS : WIRE_HEADERS), ...wireHeaders],
+      body: edits.applyTo(body),
+      edits,
+      attachments: [],
+      reading: body.background === true ? { ...READING, isBackground: true } : READING,
+      ...(leftOut.length > 0 && { leftOut })
+    }
+  },
+  createEditor({ publicModel }) {
+    const ofBody = new JsonEdits()
+    ofBody.replaceText(['model'], publicModel)
+    const ofFrame = new JsonEdits()
+    ofFrame.replaceText(['response', 'model'], publicModel)
+    return {
+      editBody: bytes => editJson(asBuffer(bytes), ofBody).edited,
+      editFrame(frame) {
+        const buffer = asBuffer(frame)
+        if (isEndMark(buffer)) return NO_FRAME
+        return mayNameModel(buffer) ? editFrameData(buffer, data => editJson(data, ofFrame).edited) : buffer
+      }
+    }
+  }
+}
+
+const NO_FRAME = Buffer.alloc(0)
+const END_MARK = 'data: [DONE]'
+const END_MARK_FRAME_BYTES_MAX = 32
+
+/** Proxies in front of some services add the end mark of another wire (field-lessons.md A17). */
+function isEndMark(frame: Buffer): boolean {
+  return frame.length <= END_MARK_FRAME_BYTES_MAX && frame.toString('utf8').trim() === END_MARK
+}
+
+/** Only the events with the whole response name the model: the others are not stepped through. An escape may spell any name. */
+function mayNameModel(frame: Buffer): boolean {
+  return frame.includes('"response"') || frame.includes('\\u')
+}
+
+/** What the alias does not declare: an effort is left out, and JSON without a schema is refused (decisions.md 69 and 74). */
+function editUndeclared(body: JsonObject, edits: JsonEdits, { features }: SameWireTarget): string[] {
+  const { reasoning, text } = body
+  const format = isJsonObject(text) ? text.format : undefined
+  const isJsonMode = isJsonObject(format) && format.type === 'json_object'
+  if (isJsonMode && features?.includes('json_object_output') === false)
+    throw refuseJsonWithoutSchema('text.format.type')
+  const effort = isJsonObject(reasoning) ? (reasoning.effort ?? null) : null
+  if (effort === null || features?.includes('reasoning_effort') !== false) return []
+  edits.drop('reasoning', 'effort')
+  return ['reasoning.effort']
+}
+
+function putText(member: Place, text: string, edits: JsonEdits): void {
+  edits.set(member, { type: 'input_text', text })
+}
+
+/** Members of items that only the gateway writes. */
+const OWN_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  image_generation_call: ['file_id', 'mime', 'target'],
+  function_call: ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id'],
+  function_call_output: ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id']
+}
+
+/** An item that only the gateway writes: a model of a hosted tool that no provider of this wire has. */
+const OWN_ITEM = 'model_3d_generate_call'
+
+/** Takes out of an item of the history what only the gateway wrote. */
+function editItem(item: JsonValue, edits: JsonEdits, index: number): void {
+  if (!isJsonObject(item)) return
+  const { type, call_id: callId, content } = item
+  if (type === OWN_ITEM || (type === 'reasoning' && isOwnReasoning(item))) {
+    edits.drop('input', index)
+    return
+  }
+  // Calls are always kept, also those of a service with longer ids (decisions.md 75).
+  if (typeof callId === 'string' && toWireCallId(callId) !== callId) {
+    edits.set(['input', index, 'call_id'], toWireCallId(callId))
+    // The id of such an item has the long id of its call in it.
+    if (Object.hasOwn(item, 'id')) edits.drop('input', index, 'id')
+  }
+  const own = typeof type === 'string' && Object.hasOwn(OWN_MEMBERS, type) ? OWN_MEMBERS[type] : undefined
+  for (const name of own ?? []) if (Object.hasOwn(item, name)) edits.drop('input', index, name)
+  if (!Array.isArray(content)) return
+  for (const [number, part] of content.entries()) {
+    if (isJsonObject(part) && Object.hasOwn(part, 'inline_data')) {
+      edits.drop('input', index, 'content', number, 'inline_data')
+    }
+  }
+}
+
+/** The ids of the gateway have a uuid in them, with its hyphens; those of services have none. */
+const OWN_ID = /^rs_[0-9a-f]{8}-[0-9a-f]{4}-/
+
+/** Reasoning of another provider: with its state, or as a mere summary, whose id this provider does not know. */
+function isOwnReasoning({ id, encrypted_content: content }: JsonObject): boolean {
+  if (typeof content === 'string') return isStateSignature(content)
+  return typeof id === 'string' && OWN_ID.test(id)
+}
