@@ -21,6 +21,7 @@ import { CallIndex } from '../../shared/call-index.ts'
 import type { MediaPlacer } from '../../shared/described-media.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { ToolNameMap } from '../../shared/tool-names.ts'
+import { writeReasoning, writeThinkingParts } from './write-reasoning.ts'
 
 export interface WrittenMessages {
   messages: JsonObject[]
@@ -62,6 +63,8 @@ interface Entry {
   message: JsonObject
   calls: WireCall[]
   results: JsonObject[]
+  /** The members for the reasoning, of a message that has nothing else yet. */
+  reasoning?: JsonObject
 }
 
 const NO_CALLS: WireCall[] = []
@@ -146,13 +149,22 @@ class ConversationWriter {
   #addAssistant(message: NormalizedMessage): void {
     this.#flushCarried()
     const parts = message.content.filter(part => part.type === 'tool-call')
-    const { written: content, media } = this.#writeContent(message, false)
-    const state = writeMessageState(message)
+    const { written: plain, media } = this.#writeContent(message, false)
+    const content = writeThinkingParts(message, plain) ?? plain
     const hasText = content !== undefined && content !== ''
+    const ownState = writeMessageState(message)
+    const state = hasText && ownState === undefined ? this.#takeReasoning() : ownState
     for (const part of media) this.#carried.push(part)
     if (parts.length === 0) {
       if (hasText || state !== undefined || message.form === 'text') {
-        this.#push(withName({ role: 'assistant', content: content ?? '', ...state }, message))
+        const isReasoning = !hasText && state !== undefined
+        const written = withName({ role: 'assistant', content: content ?? '', ...state }, message)
+        this.#entries.push({
+          message: written,
+          calls: NO_CALLS,
+          results: NO_RESULTS,
+          ...(isReasoning && { reasoning: state })
+        })
       }
       return
     }
@@ -173,6 +185,14 @@ class ConversationWriter {
     const entry: Entry = { message: written, calls, results: [] }
     this.#entries.push(entry)
     this.#calls.add(calls, parts, entry)
+  }
+
+  /** Some protocols send the reasoning of a turn as an item of its own, in front of its text: on this wire both are one message. */
+  #takeReasoning(): JsonObject | undefined {
+    const last = this.#entries.at(-1)
+    if (last?.reasoning === undefined || last.calls.length > 0) return undefined
+    this.#entries.pop()
+    return last.reasoning
   }
 
   #writeCall(part: ToolCallPart): WireCall {
@@ -362,7 +382,7 @@ const ERROR_MARK = 'Error:'
 function writeMessageState(message: NormalizedMessage): JsonObject | undefined {
   if (message.state === undefined && message.content.every(hasNoState)) return undefined
   const details: JsonValue[] = []
-  const written: JsonObject = {}
+  const written = writeReasoning(message)
   for (const state of [...message.content.map(findPartState), message.state]) {
     const found = parseState(state?.chat_compatible?.reasoningDetails)
     if (Array.isArray(found)) for (const entry of found) details.push(entry)

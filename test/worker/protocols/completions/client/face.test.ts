@@ -16,6 +16,7 @@ t.test('a plain request has only the members that the client sent', async t => {
     usesLegacyFunctions: false,
     sampling: {},
     ignored: {},
+    chatWire: {},
     model: 'GigaChat-2'
   })
 })
