@@ -17,6 +17,8 @@ export interface BlocksSummary {
   /** The types of all blocks, in order. */
   types: string[]
   cacheMarks: number
+  /** The service signs no thinking: its own has an empty signature. */
+  isUnsigned: boolean
 }
 
 type Members = readonly string[]
@@ -46,8 +48,13 @@ const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** Reads the content of a message: a text, or a list of blocks. Throws UpstreamError 400. */
-export function readBlocks(content: unknown, role: 'user' | 'assistant', at: string): BlocksSummary {
-  const summary = createSummary()
+export function readBlocks(
+  content: unknown,
+  role: 'user' | 'assistant',
+  at: string,
+  isUnsigned = false
+): BlocksSummary {
+  const summary = createSummary(isUnsigned)
   if (typeof content === 'string') {
     summary.types.push('text')
     addText(content, at, summary)
@@ -75,8 +82,8 @@ export function readSystem(system: unknown, at = 'system'): BlocksSummary {
   return summary
 }
 
-function createSummary(): BlocksSummary {
-  return { texts: [], fileCount: 0, calls: [], results: [], types: [], cacheMarks: 0 }
+function createSummary(isUnsigned = false): BlocksSummary {
+  return { texts: [], fileCount: 0, calls: [], results: [], types: [], cacheMarks: 0, isUnsigned }
 }
 
 function readBlock(
@@ -107,7 +114,7 @@ function readBlock(
       summary.fileCount++
       return
     case 'thinking':
-      checkThinking(block, at)
+      checkThinking(block, at, summary.isUnsigned)
       return
     case 'redacted_thinking':
       if (typeof block.data !== 'string' || !isRedactedData(block.data)) {
@@ -147,10 +154,10 @@ function addText(text: unknown, at: string, summary: BlocksSummary): void {
   summary.texts.push(text)
 }
 
-function checkThinking({ thinking, signature }: Content, at: string): void {
+function checkThinking({ thinking, signature }: Content, at: string, isUnsigned: boolean): void {
   if (typeof thinking !== 'string') throw invalidMember(`${at}.thinking`, 'Field required')
   if (typeof signature !== 'string') throw invalidMember(`${at}.signature`, 'Field required')
-  if (!isSignatureOf(signature, thinking)) {
+  if (isUnsigned ? signature !== '' : !isSignatureOf(signature, thinking)) {
     throw invalidMember(`${at}.signature`, 'Invalid `signature` in `thinking` block')
   }
 }

@@ -1,6 +1,7 @@
 // The Anthropic Messages wire under `/anthropic`: writes the same plans as a `messages_compatible` provider does.
 import { createRequestId, sendAnthropicError, writeAnthropicError } from './anthropic-errors.ts'
 import { listBlocks, writeAnthropicUsage, writeMessageHead, writeStop } from './anthropic-message.ts'
+import { checkAnthropicStrictly } from './anthropic-models.ts'
 import { writeAnthropicFrames } from './anthropic-stream.ts'
 import { adjustPayload, type ChatWire, type ResponseContext } from './chat-wire.ts'
 import type { Exchange } from './exchange.ts'
@@ -29,6 +30,7 @@ export function createAnthropicChat(exchange: Exchange): ChatWire {
   return {
     stateIdForm: null,
     read: body => readAnthropicChat(body, { hasBeta: hasBetaHeader(exchange) }),
+    checkStrictly: checkAnthropicStrictly,
     write,
     writeMalformed: writeMalformedMessage,
     writeFrames: writeAnthropicFrames,

@@ -1,4 +1,5 @@
 // What whole responses and streams of the Anthropic wire have in common: the message, its blocks, stop reason and usage.
+import { leavesThinkingUnsigned } from './anthropic-models.ts'
 import { redactThinking, signThinking } from './anthropic-signature.ts'
 import type { BuiltinRun } from './builtins.ts'
 import type { ResponseContext } from './chat-wire.ts'
@@ -49,7 +50,8 @@ export function listBlocks(context: ResponseContext): AnthropicBlock[] {
     else {
       // A client that wants no thinking text gets the signature alone.
       const thinking = context.request.hidesReasoning === true ? '' : reasoning
-      blocks.push({ type: 'thinking', thinking, signature: signThinking(reasoning) })
+      const isUnsigned = leavesThinkingUnsigned(context.request.model) || step.shape === 'llama.cpp'
+      blocks.push({ type: 'thinking', thinking, signature: isUnsigned ? '' : signThinking(reasoning) })
     }
   }
   const citations = runs.flatMap(run => writeRun(context, run, blocks))

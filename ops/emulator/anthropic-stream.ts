@@ -7,6 +7,7 @@ import {
   writeMessageHead,
   writeStop
 } from './anthropic-message.ts'
+import { endsBlocksLate } from './anthropic-models.ts'
 import { adjustPayload, type ResponseContext } from './chat-wire.ts'
 import type { Step } from './directive-steps.ts'
 import type { Frame } from './frame.ts'
@@ -38,13 +39,22 @@ export function writeAnthropicFrames(context: ResponseContext): Frame[] {
     }
   })
   const blocks = listBlocks(context)
+  const endsLate = endsBlocksLate(context.request.model, step)
+  const endBlock = (block: AnthropicBlock, index: number) => {
+    // A local server signs when it ends a block.
+    if (endsLate && block.type === 'thinking') push('content_block_delta', { index, delta: writeSignature(block) })
+    push('content_block_stop', { index })
+  }
   blocks.forEach((block, index) => {
-    push('content_block_start', { index, content_block: writeStart(block) })
+    push('content_block_start', { index, content_block: endsLate ? writeLocalStart(block) : writeStart(block) })
     // The service sends its first ping behind the first start.
     if (index === 0) push('ping', {})
-    for (const delta of listDeltas(block, plan.deltas, step)) push('content_block_delta', { index, delta })
-    push('content_block_stop', { index })
+    for (const delta of listDeltas(block, plan.deltas, step)) {
+      if (!(endsLate && delta.type === 'signature_delta')) push('content_block_delta', { index, delta })
+    }
+    if (!endsLate) endBlock(block, index)
   })
+  if (endsLate) blocks.forEach(endBlock)
   if (blocks.length === 0) push('ping', {})
   if (step.noFinishReason !== true) {
     push('message_delta', { delta: writeStop(plan), ...(usage === null ? {} : { usage }) }, 'finish')
@@ -69,12 +79,22 @@ function writeStart(block: AnthropicBlock): Record<string, unknown> {
   }
 }
 
+/** A local server leaves out what it does not know yet. */
+function writeLocalStart(block: AnthropicBlock): Record<string, unknown> {
+  const { signature: _signature, input: _input, ...start } = writeStart(block)
+  return start
+}
+
+function writeSignature({ signature }: Extract<AnthropicBlock, { type: 'thinking' }>): Record<string, unknown> {
+  return { type: 'signature_delta', signature }
+}
+
 function listDeltas(block: AnthropicBlock, deltas: readonly string[], step: Step): Array<Record<string, unknown>> {
   switch (block.type) {
     case 'thinking':
       return [
         ...splitIntoDeltas(block.thinking).map(thinking => ({ type: 'thinking_delta', thinking })),
-        { type: 'signature_delta', signature: block.signature }
+        writeSignature(block)
       ]
     case 'text': {
       const pieces = deltas.join('') === block.text ? deltas : splitIntoDeltas(block.text)

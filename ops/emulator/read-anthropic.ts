@@ -1,6 +1,7 @@
 // Reads and checks a request of the Anthropic Messages wire, for use as a `messages_compatible` provider.
 import { type BlocksSummary, checkCacheControl, checkMembers, readBlocks, readSystem } from './anthropic-blocks.ts'
 import { invalidMember } from './anthropic-errors.ts'
+import { leavesThinkingUnsigned } from './anthropic-models.ts'
 import type { ChatRequest, ChatTurn, DeclaredFunction, ToolChoice } from './chat-request.ts'
 import type { ReadResult } from './chat-wire.ts'
 import { UpstreamError } from './errors.ts'
@@ -99,7 +100,7 @@ function readConversationBody(body: unknown, members: readonly string[]): { cont
   if (!Array.isArray(body.messages)) throw invalidMember('messages', 'Field required')
   if (body.messages.length === 0) throw invalidMember('messages', 'at least one message is required')
   const system = readSystem(body.system)
-  const messages = joinMessages(body.messages, system)
+  const messages = joinMessages(body.messages, { system, isUnsigned: leavesThinkingUnsigned(model) })
   const functions = readTools(body.tools)
   checkCalls(messages)
   checkLast(messages)
@@ -133,7 +134,10 @@ interface Message extends BlocksSummary {
 }
 
 /** Consecutive messages of a role are one turn, as in the real service. */
-function joinMessages(list: readonly unknown[], system: BlocksSummary): Message[] {
+function joinMessages(
+  list: readonly unknown[],
+  { system, isUnsigned }: { system: BlocksSummary; isUnsigned: boolean }
+): Message[] {
   const joined: Message[] = []
   list.forEach((message, index) => {
     const at = `messages.${index}`
@@ -155,7 +159,7 @@ function joinMessages(list: readonly unknown[], system: BlocksSummary): Message[
         'all messages must have non-empty content except for the optional final assistant message'
       )
     }
-    const blocks = content === '' ? readBlocks([], role, `${at}.content`) : readBlocks(content, role, `${at}.content`)
+    const blocks = readBlocks(content === '' ? [] : content, role, `${at}.content`, isUnsigned)
     const last = joined.at(-1)
     if (last?.role !== role) joined.push({ role, ...blocks, groups: [blocks.texts] })
     else {

@@ -17,14 +17,17 @@ const BUDGET_MAX = 32_768
 const mediaType =
   /^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+|text\/[a-z0-9.+-]+|application\/(?:pdf|json))$/
 
-/** The generation of a model; undefined for a model of another name, which has what the newest one has. */
-export function readGeneration(model: string): number | undefined {
-  const digits = /^gemini-(\d+)/.exec(model)?.[1]
-  return digits === undefined ? undefined : Number(digits)
-}
-
 /** Models of this generation and later ones have ids on calls and refuse a call of the running turn without its signature. */
 const SIGNED_GENERATION = 3
+
+/**
+ * The generation of a model; undefined for a model of another name, which has what the newest one has. A name without a number, such as
+ * `gemini-flash-latest`, leads to a current model.
+ */
+export function readGeneration(model: string): number | undefined {
+  const digits = /^gemini-(\d*)/.exec(model)?.[1]
+  return digits === '' ? SIGNED_GENERATION : digits === undefined ? undefined : Number(digits)
+}
 
 /** True for models that give their calls ids and signatures, and want the signatures back. */
 export function signsCalls(model: string): boolean {
@@ -95,6 +98,7 @@ export function readRequestTurns(message: JsonObject, model: string): ChatTurn[]
       turns.push({ role: 'assistant', text: joinTexts(parts), results: [], fileCount: 0 })
       return
     }
+    if (signsCalls(model)) checkCurrentResults(parts)
     const results = conversation.addResults(parts)
     if (results.length > 0) turns.push({ role: 'result', text: JSON.stringify(results), results, fileCount: 0 })
     const others = parts.filter(part => part.functionResponse === undefined)
@@ -104,6 +108,20 @@ export function readRequestTurns(message: JsonObject, model: string): ChatTurn[]
   })
   conversation.finish()
   return turns
+}
+
+/** Current models refuse a text beside results, and read `$ref` in a result as the name of a file beside it. */
+function checkCurrentResults(parts: readonly JsonObject[]): void {
+  const results = parts.filter(part => part.functionResponse !== undefined)
+  if (results.length > 0 && parts.some(part => typeof part.text === 'string'))
+    throw invalidArgument('Function response parts cannot be mixed with text parts in one content.')
+  if (results.some(({ functionResponse }) => isJsonObject(functionResponse) && hasReference(functionResponse.response)))
+    throw invalidArgument('A $ref in function_response.response refers to no part of the function response.')
+}
+
+function hasReference(value: JsonValue | undefined): boolean {
+  if (Array.isArray(value)) return value.some(hasReference)
+  return isJsonObject(value) && (value.$ref !== undefined || Object.values(value).some(hasReference))
 }
 
 /** Index of the last content in which the user said something: what follows is the running turn. */

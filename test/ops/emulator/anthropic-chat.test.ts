@@ -405,3 +405,64 @@ t.test('requests that the service accepts are accepted', async t => {
   )
   t.equal(beta.status, 200, 'a member with its beta')
 })
+
+t.test('newer models refuse a temperature beside top_p', async t => {
+  const { post } = await start(t)
+  const both = { temperature: 1, top_p: 0.9 }
+  t.equal((await post({ ...ask('hi'), ...both })).status, 200)
+  for (const body of [{ ...ask('hi'), model: 'claude-sonnet-4-5' }, ask('[[strict:temperature]]')]) {
+    const refused = await post({ ...body, ...both })
+    t.equal(refused.status, 400)
+    t.match(refused.text, 'cannot both be specified')
+    t.equal((await post({ ...body, temperature: 1 })).status, 200)
+  }
+  const effort = await post({ ...ask('[[strict:noeffort]]'), output_config: { effort: 'low' } })
+  t.equal(effort.status, 400)
+})
+
+t.test('a local server ends its blocks at the end of the stream', async t => {
+  const { client, post } = await start(t)
+  for (const [model, prompt] of [
+    ['llama-4', '[[reason:Hm]][[text:ab]]'],
+    ['any-model', '[[shape:llama.cpp]][[reason:Hm]][[text:ab]]']
+  ] as const) {
+    const raw = await post({ ...ask(prompt), model, stream: true })
+    const types = readFrames(raw.text).map(({ event, data }) => `${event} ${JSON.parse(data).index ?? ''}`.trim())
+    t.same(types.slice(-6), [
+      'content_block_delta 1',
+      'content_block_delta 0',
+      'content_block_stop 0',
+      'content_block_stop 1',
+      'message_delta',
+      'message_stop'
+    ])
+    const final = await client.messages.stream({ ...ask(prompt), model }).finalMessage()
+    t.match(final.content, [{ thinking: 'Hm', signature: '' }, { text: 'ab' }])
+  }
+})
+
+t.test('services that do not sign their thinking want it back', async t => {
+  const { post } = await start(t)
+  for (const model of ['deepseek-reasoner', 'kimi-k2']) {
+    const body = { ...ask(`[[reason:Hm]]${twoCalls}`), model, tools: [weather, clock] }
+    const first = JSON.parse((await post(body)).text)
+    t.match(first.content, [{ type: 'thinking', thinking: 'Hm', signature: '' }, { type: 'tool_use' }])
+    const results = (content: Array<{ type: string; id?: string }>) =>
+      content.flatMap(({ type, id }) => (type === 'tool_use' ? [{ type: 'tool_result', tool_use_id: id }] : []))
+    const next = (content: Array<{ type: string; id?: string }>, more: object = {}) =>
+      post({
+        ...body,
+        ...more,
+        messages: [...body.messages, { role: 'assistant', content }, { role: 'user', content: results(content) }]
+      })
+    t.equal((await next(first.content)).status, 200)
+    const lost = await next(first.content.slice(1))
+    t.equal(lost.status, 400)
+    t.match(lost.text, 'must be passed back')
+    t.equal((await next(first.content.slice(1), { thinking: { type: 'disabled' } })).status, 200)
+    t.equal(
+      (await next([{ ...first.content[0], signature: signThinking('Hm') }, ...first.content.slice(1)])).status,
+      400
+    )
+  }
+})

@@ -332,3 +332,22 @@ t.test('faults: errors, frames of errors, broken streams, scripted responses', a
   t.match(JSON.parse((await post({ contents: [user('Hi')] })).text), { error: { code: 500, status: 'INTERNAL' } })
   t.equal((await post('{"contents":')).status, 400)
 })
+
+t.test('current models want results by themselves, and read $ref in them as a file', async t => {
+  const { post, refuse } = await start(t)
+  const skip = 'skip_thought_signature_validator'
+  const history = (response: object, more: object[] = []) => ({
+    contents: [
+      user('hi'),
+      { role: 'model', parts: [{ functionCall: { name: 'get_time', args: {} }, thoughtSignature: skip }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'get_time', response } }, ...more] }
+    ],
+    tools
+  })
+  for (const model of ['gemini-3-pro', 'gemini-flash-latest']) {
+    t.equal((await post(history({ result: 1 }), { model })).status, 200)
+    t.match(await refuse(history({ result: 1 }, [{ text: 'and' }]), { model }), 'cannot be mixed')
+    t.match(await refuse(history({ a: [{ $ref: 'x' }] }), { model }), '$ref')
+  }
+  t.equal((await post(history({ $ref: 'x' }, [{ text: 'and' }]), { model: 'gemini-2.5-flash' })).status, 200)
+})
