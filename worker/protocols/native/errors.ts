@@ -85,6 +85,9 @@ function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
       return error('rate_limited', waiting)
     case 503:
       return error('provider_failure', { status, ...waiting })
+    // Some services say so that they are overloaded (decisions.md 81).
+    case 529:
+      return error('provider_failure', { status: 503, ...waiting })
     case 502:
     case 504:
       return error('provider_failure', { status })

@@ -26,6 +26,7 @@ t.test('every status of the upstream gives its error', async t => {
     [503, 'provider_failure', 503, 'upstream'],
     [504, 'provider_failure', 504, 'upstream'],
     [520, 'upstream_error', 500, 'upstream'],
+    [529, 'provider_failure', 503, 'upstream'],
     [204, 'provider_protocol_error', 502, 'upstream'],
     [302, 'provider_protocol_error', 502, 'upstream']
   ]
@@ -63,7 +64,7 @@ t.test('a 404 for an unknown model differs from a 404 for another object', async
 })
 
 t.test('retry-after is passed on for 429 and 503 only', async t => {
-  for (const status of [429, 503]) t.equal(readError(status, undefined, '7').retryAfter, '7')
+  for (const status of [429, 503, 529]) t.equal(readError(status, undefined, '7').retryAfter, '7')
   for (const status of [400, 500, 502, 504]) t.equal(readError(status, undefined, '7').retryAfter, undefined)
   t.equal(readError(429, undefined, undefined).retryAfter, undefined)
 })

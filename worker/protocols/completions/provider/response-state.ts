@@ -46,6 +46,8 @@ export class ResponseState implements ContentTaker {
   #reasoningName: ReasoningName | undefined
   /** The payload that is being read, and its JSON text. */
   #payload: { value: JsonObject; json: string } | undefined
+  /** Of that payload; created for the first arguments that are an object. */
+  #numbers: SentNumbers | undefined
   #usage: NormalizedUsage | null = null
   #finishWord: string | null = null
   #stopSequence: string | undefined
@@ -98,6 +100,7 @@ export class ResponseState implements ContentTaker {
    */
   begin(payload: JsonObject, json: string): void {
     this.#payload = { value: payload, json }
+    this.#numbers = undefined
     if (payload.error !== undefined || payload.message !== undefined) {
       const error = findExternalError(payload)
       if (error !== undefined) throw error
@@ -248,8 +251,8 @@ export class ResponseState implements ContentTaker {
   /** The JSON of a value of the payload that is being read, with the digits of its large integers. */
   #writeJson(value: JsonObject): string {
     const payload = this.#payload
-    const exact = payload && new SentNumbers(payload.value, Buffer.from(payload.json)).writeExact(value)
-    return exact ?? JSON.stringify(value)
+    this.#numbers ??= payload && new SentNumbers(payload.value, Buffer.from(payload.json))
+    return this.#numbers?.writeExact(value) ?? JSON.stringify(value)
   }
 
   /** Passes on content other than text. */
