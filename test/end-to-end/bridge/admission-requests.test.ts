@@ -69,19 +69,30 @@ t.test('bridge 76: options of an SDK in a body are refused by the first name', a
   for (const [name, value] of Object.entries(members)) assertRefused(t, await respond({ [name]: value }), name)
 })
 
-t.test('an unknown member that is null is absent, and another one is refused by its name, in every family', async t => {
-  for (const family of families) {
-    const answered = await askIn(gateway, family, 'hi', { model, more: { zzz: null } })
-    t.equal(answered.status, 200, family)
-    t.notOk('zzz' in gateway.lastBody(), family)
-    const calls = gateway.calls()
-    const refused = await askIn(gateway, family, 'hi', { model, more: { zzz: 1, absent: null } })
-    t.equal(refused.status, 400, family)
-    t.match(refused.text, /zzz/, family)
-    t.notMatch(refused.text, /absent|extra_body/, family)
-    t.equal(gateway.calls(), calls, family)
+t.test(
+  'an unknown member that is null is absent, and another one is refused by its name, in every other family',
+  async t => {
+    for (const family of families) {
+      // A client of the provider's own wire has it sent as it is (decisions.md 72).
+      if (family === 'completions') {
+        for (const zzz of [null, 1]) {
+          t.equal((await askIn(gateway, family, 'hi', { model, more: { zzz } })).status, 200)
+          t.match(gateway.lastBody(), { zzz })
+        }
+        continue
+      }
+      const answered = await askIn(gateway, family, 'hi', { model, more: { zzz: null } })
+      t.equal(answered.status, 200, family)
+      t.notOk('zzz' in gateway.lastBody(), family)
+      const calls = gateway.calls()
+      const refused = await askIn(gateway, family, 'hi', { model, more: { zzz: 1, absent: null } })
+      t.equal(refused.status, 400, family)
+      t.match(refused.text, /zzz/, family)
+      t.notMatch(refused.text, /absent|extra_body/, family)
+      t.equal(gateway.calls(), calls, family)
+    }
   }
-})
+)
 
 t.test('bridge 77: a hosted tool is refused', async t => {
   assertRefused(t, await respond({ tools: [{ type: 'web_search' }] }), 'tools[0].type')

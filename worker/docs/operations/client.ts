@@ -92,11 +92,16 @@ function writeDetails(
 ): Record<OperationId, OperationDetails> {
   const estimate = ['X-Gateway-Token-Count']
   const chat = wholeOrStream('ChatCompletion', 'ChatCompletionChunkOrError')
-  const relayed = { anyOf: [reference('ChatCompletion'), reference('RelayedChatCompletion')] }
+  const relayed = {
+    'application/json': { anyOf: [reference('ChatCompletion'), reference('RelayedChatCompletion')] },
+    'text/event-stream': {
+      anyOf: [reference('ChatCompletionChunkOrError'), reference('RelayedChatCompletionChunk')]
+    }
+  }
   const chatCompletion: OperationDetails = {
     body: { name: 'ChatCompletionRequest', schema: writeChatBody(models.chat) },
     responses: {
-      200: hasRelay ? { ...chat, content: { ...chat.content, 'application/json': relayed } } : chat
+      200: hasRelay ? { ...chat, content: { ...chat.content, ...relayed } } : chat
     }
   }
   const embedding: OperationDetails = {

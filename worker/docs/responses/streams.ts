@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { CompletionsChunk } from '../../protocols/completions/client/schema.ts'
 import type { ContentResponse } from '../../protocols/content/client/schema.ts'
 import type { ErrorEnvelope } from '../../protocols/shared/completions-family/error-envelope.ts'
-import { count, describe } from '../schema.ts'
+import { describe } from '../schema.ts'
 import { chatCompletionChunk } from './completions.ts'
 import { generateContentResponse } from './content.ts'
 import { completionsError, contentError } from './errors.ts'
@@ -20,16 +20,18 @@ describe<ContentResponse | z.output<typeof contentError>>()(
   z.union([generateContentResponse, contentError])
 )
 
-describe<{ id: string; object: 'chat.completion'; created: number; model: string; choices: unknown[] }>()(
+type Relayed = { model: string; choices: unknown[] }
+
+const relayed = z.object({ model: z.string(), choices: z.array(z.unknown()) }).meta({ additionalProperties: true })
+
+describe<Relayed>()(
   'RelayedChatCompletion',
-  z
-    .object({
-      id: z.string(),
-      object: z.literal('chat.completion'),
-      created: count,
-      model: z.string(),
-      choices: z.array(z.unknown()).length(1)
-    })
-    .meta({ additionalProperties: true }),
+  relayed,
   'The response of a provider that speaks the same protocol, with any further members of its own.'
+)
+
+describe<Relayed>()(
+  'RelayedChatCompletionChunk',
+  relayed,
+  'The data of one event of a provider that speaks the same protocol, with any further members of its own.'
 )

@@ -15,7 +15,7 @@ import type { ChatCompatibleReading } from './provider/reading.ts'
 const END_MARK = '[DONE]'
 /** Of a frame that is the mark alone. */
 const END_MARK_BYTES_MAX = 32
-const END_FRAME = `data: ${END_MARK}\n\n`
+const END_FRAME = Buffer.from(`data: ${END_MARK}\n\n`)
 
 /** What a chunk must be looked at for: the end of a choice, calls, counts, a content in parts. In texts the quotes are escaped, so that no text looks like it. */
 const SPECIAL = /"finish_reason"\s*:\s*[^n\s]|"(?:tool_calls|function_call|usage)"\s*:\s*[^n\s]|"content"\s*:\s*\[/
@@ -33,6 +33,10 @@ export class CompletionsEditor implements ResponseEditor {
   readonly #choices = new Map<number, Choice>()
   /** Choices of which no chunk has come. */
   #unseen: number
+  /** Choices that have not ended. */
+  #unfinished: number
+  /** What comes behind the end of all choices. */
+  readonly #held: Buffer[] = []
   /** The members that every chunk has, as the latest one had them. */
   #head: JsonObject = {}
   /** The usage that stood beside choices. */
@@ -41,6 +45,7 @@ export class CompletionsEditor implements ResponseEditor {
   constructor(options: ResponseEditorOptions<ChatCompatibleReading>) {
     this.#options = options
     this.#unseen = options.reading.choices ?? 1
+    this.#unfinished = this.#unseen
     this.#plain.replaceText(['model'], options.publicModel)
     if (options.reading.showsUsage !== true) this.#plain.drop('usage')
   }
@@ -59,17 +64,28 @@ export class CompletionsEditor implements ResponseEditor {
 
   editFrame(frame: Uint8Array): Uint8Array {
     const buffer = asBuffer(frame)
-    const isPlain = this.#unseen <= 0 && !SPECIAL.test(buffer.toString('latin1'))
-    if (isPlain && !isEndMark(buffer)) return editFrameData(buffer, data => editJson(data, this.#plain).edited)
-    const data = findFrameData(buffer)
-    if (data === undefined) return buffer
-    if (isEndMark(data)) return Buffer.concat([Buffer.from(this.#writeRest()), buffer])
-    const payload = tryParseJson(data.toString('utf8'))
-    return isJsonObject(payload) ? this.#editChunk(payload, buffer) : buffer
+    if (isEndMark(buffer)) return this.#release(buffer)
+    const edited = this.#edit(buffer)
+    if (this.#unfinished > 0) return edited
+    // A failure may follow, and a failed stream has no other end (decisions.md 108).
+    this.#held.push(edited)
+    return NO_FRAME
   }
 
   end(): Buffer {
-    return Buffer.from(this.#writeRest() + END_FRAME)
+    return this.#release(END_FRAME)
+  }
+
+  #release(mark: Buffer): Buffer {
+    return Buffer.concat([...this.#held, Buffer.from(this.#writeRest()), mark])
+  }
+
+  #edit(frame: Buffer): Buffer {
+    const isPlain = this.#unseen <= 0 && !SPECIAL.test(frame.toString('latin1'))
+    if (isPlain) return editFrameData(frame, data => editJson(data, this.#plain).edited)
+    const data = findFrameData(frame)
+    const payload = data === undefined ? undefined : tryParseJson(data.toString('utf8'))
+    return isJsonObject(payload) ? this.#editChunk(payload, frame) : frame
   }
 
   /** The chunks that the provider left out: the end of a choice (field-lessons.md A11), and the usage that stood beside choices. */
@@ -134,6 +150,7 @@ export class CompletionsEditor implements ResponseEditor {
     // Some servers send '' until the end (field-lessons.md A10).
     if (word === '') edits.set(['finish_reason'], null)
     if (typeof word !== 'string' || word === '') return
+    if (!state.hasFinish) this.#unfinished--
     state.hasFinish = true
     if (!OWN_WORDS.has(word)) edits.set(['finish_reason'], writeFinish(readFinishWord(word), state.calls.count))
   }

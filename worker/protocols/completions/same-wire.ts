@@ -1,7 +1,7 @@
 // Chat completions on their way to a provider of the same protocol, and its responses back (ADR 2026-11-29-one-same-wire-mechanism).
 
 import type { OutputLimitField } from '../../../shared/profile.ts'
-import { isGatewayCallId, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { SameWireCodec, SameWireTarget } from '../face.ts'
 import { editMedia, putTextPart } from '../shared/edited-media.ts'
 import { JsonEdits } from '../shared/edits.ts'
@@ -147,12 +147,12 @@ function editMessage(message: JsonValue, edits: JsonEdits, index: number): void 
   for (const name of OWN_MEMBERS) if (Object.hasOwn(message, name)) edits.drop('messages', index, name)
   const { reasoning_details: details, tool_call_id: callId, tool_calls: calls } = message
   if (Array.isArray(details)) editDetails(details, edits, index)
-  if (isLongOwnId(callId)) edits.set(['messages', index, 'tool_call_id'], toShortCallId(callId))
+  if (isLongId(callId)) edits.set(['messages', index, 'tool_call_id'], toShortCallId(callId))
   if (!Array.isArray(calls)) return
   for (const [number, call] of calls.entries()) {
     if (!isJsonObject(call)) continue
     const place = ['messages', index, 'tool_calls', number]
-    if (isLongOwnId(call.id)) edits.set([...place, 'id'], toShortCallId(call.id))
+    if (isLongId(call.id)) edits.set([...place, 'id'], toShortCallId(call.id))
     if (hasOwnSignature(call.extra_content)) edits.drop(...place, 'extra_content')
   }
 }
@@ -176,7 +176,7 @@ function hasOwnSignature(extra: JsonValue | undefined): boolean {
 /** Services of this wire take this many characters. */
 const ID_CHARACTERS_MAX = 40
 
-/** An id of the gateway that is longer than services take: it has the name of its function in it. */
-function isLongOwnId(id: JsonValue | undefined): id is string {
-  return typeof id === 'string' && id.length > ID_CHARACTERS_MAX && isGatewayCallId(id)
+/** An id of a conversation with another provider that is longer than services take: a history never fails (decisions.md 75). */
+function isLongId(id: JsonValue | undefined): id is string {
+  return typeof id === 'string' && id.length > ID_CHARACTERS_MAX
 }

@@ -19,9 +19,10 @@ const editBody = (bytes: Buffer | string) => Buffer.from(open().editBody(Buffer.
 
 const write = (data: object | string) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 
-/** What a client gets of the frames of a stream. */
+/** The frames that a client gets of those of a provider. */
 function stream(frames: ReadonlyArray<object | string>, editor = open()): string[] {
-  return frames.map(frame => Buffer.from(editor.editFrame(Buffer.from(write(frame)))).toString())
+  const shown = frames.map(frame => Buffer.from(editor.editFrame(Buffer.from(write(frame)))).toString())
+  return shown.join('').split(/(?<=\n\n)/)
 }
 
 const parse = (frame: string | undefined) => JSON.parse((frame ?? '').replace(/^data: /, ''))
@@ -157,10 +158,8 @@ t.test(
     const asked = stream([begin, end, DONE])
     t.equal(parse(asked[0]).usage, null)
     t.equal(parse(asked[1]).usage, null)
-    t.equal(
-      asked[2],
-      `${write({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'alias', choices: [], usage })}${write(DONE)}`
-    )
+    const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'alias' }
+    t.same(asked.slice(2), [write({ ...head, choices: [], usage }), write(DONE)])
     // The provider's own chunk with the usage comes as well: one is enough.
     const own = { id: 'c', choices: [], usage: { total_tokens: 9 } }
     t.same(stream([begin, end, own, DONE]).slice(2), [write(own), write(DONE)])
@@ -178,9 +177,7 @@ t.test('a client that did not ask for the usage sees none of it (decisions.md 10
   ]
   const seen = stream(frames, open(false))
   t.notMatch(seen.join(''), 'usage')
-  t.equal(seen[3], '')
-  t.equal(seen[4], write({ choices: [], prompt_filter_results: [] }))
-  t.equal(seen[5], write(DONE))
+  t.same(seen.slice(3), [write({ choices: [], prompt_filter_results: [] }), write(DONE)])
 })
 
 t.test('calls of a stream are put right (decisions.md 81)', async t => {
@@ -233,18 +230,19 @@ t.test('roles and reasons of a stream are put right (decisions.md 81)', async t 
   const [first, second] = stream([chunk({ content: 'a' }), chunk({ content: 'b' }, '')])
   t.equal(parse(first).choices[0].delta.role, 'assistant')
   t.equal(parse(second).choices[0].finish_reason, null)
-  const end = (word: string) => parse(stream([chunk({ role: 'assistant', content: 'hi' }), chunk({}, word)])[1])
+  const end = (word: string) => parse(stream([chunk({ role: 'assistant', content: 'hi' }), chunk({}, word), DONE])[1])
   t.equal(end('model_length').choices[0].finish_reason, 'length')
   t.equal(end('eos').choices[0].finish_reason, 'stop')
-  const missing = stream([chunk({ role: 'assistant', content: 'hi' }), DONE])[1] ?? ''
-  t.equal(parse(missing.split('\n\n')[0]).choices[0].finish_reason, 'stop')
-  t.ok(missing.endsWith(write(DONE)))
+  const [, missing, mark] = stream([chunk({ role: 'assistant', content: 'hi' }), DONE])
+  t.equal(parse(missing).choices[0].finish_reason, 'stop')
+  t.equal(mark, write(DONE))
 })
 
 t.test('a stream that ends without its mark gets it', async t => {
   const editor = open()
   stream([chunk({ role: 'assistant', content: 'hi' }), chunk({}, 'stop', { usage })], editor)
-  const [counts, mark] = Buffer.from(editor.end()).toString().split('\n\n')
+  const [end, counts, mark] = Buffer.from(editor.end()).toString().split('\n\n')
+  t.equal(parse(end).choices[0].finish_reason, 'stop')
   t.strictSame(parse(counts).usage, usage)
   t.equal(mark, 'data: [DONE]')
 })
@@ -258,4 +256,12 @@ t.test('each of several choices has its own calls and its own role', async t => 
   )
   t.equal(parse(frames[1]).choices[0].delta.role, 'assistant')
   t.equal(parse(frames[2]).choices[0].delta.tool_calls[0].index, 0)
+})
+
+t.test('the end of a response is held until nothing can fail any more (decisions.md 108)', async t => {
+  const editor = open()
+  const show = (frame: object) => Buffer.from(editor.editFrame(Buffer.from(write(frame)))).toString()
+  t.not(show(chunk({ role: 'assistant', content: 'a' })), '')
+  t.equal(show(chunk({}, 'stop')), '')
+  t.equal(show({ choices: [], usage }), '')
 })

@@ -123,6 +123,23 @@ t.test('what only the gateway wrote is taken out of the history (decisions.md 72
   t.strictSame(last, { role: 'assistant', content: 'b' })
 })
 
+t.test(
+  'ids that no service of the wire takes are shortened, a call and its result alike (decisions.md 75)',
+  async t => {
+    const id = 'chatcmpl-tool-0123456789abcdef0123456789abcdef'
+    const body = {
+      model: 'm',
+      messages: [
+        { role: 'assistant', tool_calls: [{ id }] },
+        { role: 'tool', tool_call_id: id }
+      ]
+    }
+    const [turn, result] = JSON.parse(only(JSON.stringify(body)) ?? '').messages
+    t.match(result.tool_call_id, /^call_[A-Za-z0-9_-]{32}$/)
+    t.equal(turn.tool_calls[0].id, result.tool_call_id)
+  }
+)
+
 t.test('what decides on admission is known without reading the body', async t => {
   const { readFacts } = completionsSameWire
   t.strictSame(readFacts({ stream: true, stream_options: { include_usage: true }, tools: [1] }), {
