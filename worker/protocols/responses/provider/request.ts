@@ -14,6 +14,7 @@ import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ResponsesCompatibleOptions } from './options.ts'
 import type { ResponsesCompatibleReading } from './reading.ts'
+import { createMediaPlacer } from './write-content.ts'
 import { writeInput } from './write-input.ts'
 import { writeTools } from './write-tools.ts'
 
@@ -31,17 +32,20 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
 /**
  * Writes the body of a chat request, with its members in the order of bridge.md 8.9. Raises `GatewayError` with the client's own field:
  * `invalid_request` for a tool result without a call, an undeclared tool choice and a conversation without content, `unsupported_semantic`
- * for media and hosted tools that the wire does not have, `unsupported_response_format` for JSON without a schema.
+ * for media of the newest turn that the model does not get and for hosted tools that the wire does not have, `unsupported_response_format` for
+ * JSON without a schema on an alias that does not declare it.
  */
 export function writeChat(
   request: NormalizedRequest,
-  { upstreamModel, features }: ChatTarget,
+  target: ChatTarget,
   { responsesPath }: ResponsesCompatibleOptions
 ): WrittenChat<ResponsesCompatibleReading> {
+  const { upstreamModel, features } = target
   const { conversation, isStream, metadata, output, sampling, user } = request
   const hasFeature = (name: string) => features?.includes(name) !== false
   const names = mapToolNames(request, cleanToolName)
-  const { instructions, input, droppedToolCalls } = writeInput(request.messages, names)
+  const placer = createMediaPlacer(target)
+  const { instructions, input, droppedToolCalls } = writeInput(request.messages, names, placer)
   const previousResponseId = conversation?.previousResponseId
   const isContinued = (previousResponseId ?? conversation?.conversationId) !== undefined
   if (input.length === 0 && instructions === undefined && !isContinued) {
@@ -50,7 +54,8 @@ export function writeChat(
   }
   const tools = writeTools(request, names)
   const isStored = conversation?.store === true
-  const leftOut = [...tools.leftOut, ...listMemberPaths(request, ['fewShotExamples', 'returnParameters'])]
+  const members = listMemberPaths(request, ['fewShotExamples', 'returnParameters'])
+  const leftOut = [...tools.leftOut, ...members, ...placer.leftOut]
   const body: JsonObject = {}
   if (upstreamModel !== undefined) body.model = upstreamModel
   if (instructions !== undefined) body.instructions = instructions

@@ -3,10 +3,12 @@
 
 import {
   type ContentPart,
+  findNewestTurn,
   flattenToolName,
   invalidRequest,
   isJsonObject,
   isTextTooDeep,
+  isUserTurn,
   type JsonObject,
   type NormalizedMessage,
   type ProviderState,
@@ -17,9 +19,10 @@ import {
   tryParseJson
 } from '../../../normalized/index.ts'
 import { CallIndex } from '../../shared/call-index.ts'
+import type { MediaPlacer } from '../../shared/described-media.ts'
 import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { ToolNameMap } from '../../shared/tool-names.ts'
-import { isInputPart, writeInputParts, writeOutput } from './write-content.ts'
+import { isInputPart, isMedia, writeInputParts, writeOutput } from './write-content.ts'
 
 export interface WrittenInput {
   /** The texts of the system before everything else; undefined when there are none. */
@@ -31,11 +34,16 @@ export interface WrittenInput {
 
 /**
  * Writes all messages. Raises `invalid_request` with the path of a tool result without a call (field-lessons.md B9), and
- * `unsupported_semantic` with the path of media that is known only by the id of a file.
+ * `unsupported_semantic` with the path of media of the newest turn that the model does not get.
  */
-export function writeInput(messages: readonly NormalizedMessage[], names: ToolNameMap): WrittenInput {
-  const writer = new InputWriter(names)
-  for (const message of messages) writer.add(message)
+export function writeInput(
+  messages: readonly NormalizedMessage[],
+  names: ToolNameMap,
+  placer: MediaPlacer<JsonObject>
+): WrittenInput {
+  const writer = new InputWriter(names, placer)
+  const newestTurn = findNewestTurn(messages)
+  for (const [index, message] of messages.entries()) writer.add(message, index >= newestTurn && isUserTurn(message))
   return writer.finish()
 }
 
@@ -67,12 +75,17 @@ class InputWriter {
   readonly #wireIds = new Set<string>()
   /** Reasoning items that were written: a client may send the state of a message on several of its parts. */
   readonly #reasoning = new Set<string>()
+  readonly #placer: MediaPlacer<JsonObject>
+  /** Media of the assistant's turns, which only messages of the user hold: they move to the next one. */
+  #carried: JsonObject[] = []
 
-  constructor(names: ToolNameMap) {
+  constructor(names: ToolNameMap, placer: MediaPlacer<JsonObject>) {
     this.#names = names
+    this.#placer = placer
   }
 
-  add(message: NormalizedMessage): void {
+  /** @param isNewest the message belongs to the newest turn of the user. */
+  add(message: NormalizedMessage, isNewest: boolean): void {
     const { role, content } = message
     if (role === 'assistant') this.#addAssistant(message)
     else {
@@ -83,11 +96,12 @@ class InputWriter {
         return
       }
       for (const part of content) if (part.type === 'tool-result') this.#addResult(part)
-      this.#addPrompt(message)
+      this.#addPrompt(message, isNewest)
     }
   }
 
   finish(): WrittenInput {
+    if (this.#carried.length > 0) this.#push({ type: 'message', role: 'user', content: this.#carried })
     // Results of the last turn may still come; every other call without a result makes the provider refuse the history.
     const lastPrompt = this.#entries.findLastIndex(({ item }) => isLaterTurn(item))
     const kept = this.#entries.filter(({ call }, index) => call?.isAnswered !== false || index > lastPrompt)
@@ -97,11 +111,14 @@ class InputWriter {
     return { instructions, input, droppedToolCalls }
   }
 
-  #addPrompt({ role, content, form }: NormalizedMessage): void {
-    const parts = writeInputParts(content.filter(isInputPart), form === 'pieces')
+  #addPrompt({ role, content, form }: NormalizedMessage, isNewest: boolean): void {
+    const surroundings = { placer: this.#placer, isNewest, isCut: form === 'pieces' }
+    const parts = writeInputParts(content.filter(isInputPart), surroundings)
     if (parts.length === 0) return
-    const sentRole = role === 'system' || role === 'developer' ? role : 'user'
-    this.#push({ type: 'message', role: sentRole, content: parts })
+    const isOfSystem = role === 'system' || role === 'developer'
+    const carried = isOfSystem ? [] : this.#carried
+    if (!isOfSystem) this.#carried = []
+    this.#push({ type: 'message', role: isOfSystem ? role : 'user', content: [...carried, ...parts] })
   }
 
   #addAssistant({ content, state }: NormalizedMessage): void {
@@ -113,6 +130,11 @@ class InputWriter {
       if (part.type !== 'tool-result') this.#addReasoning(part.state)
       if (part.type === 'tool-call') this.#addCall(part)
       else if (isSaid(part)) message = this.#addSaid(part, message)
+      else if (isMedia(part)) {
+        const placed = this.#placer.place(part, false)
+        if (placed.type === 'block') this.#carried.push(placed.block)
+        else message = this.#addSaid({ type: 'text', text: placed.text }, message)
+      }
     }
   }
 
@@ -175,7 +197,7 @@ class InputWriter {
     // An agent that resumes may send a result twice; the wire has room for one.
     if (call.isAnswered) return
     call.isAnswered = true
-    this.#push({ type: 'function_call_output', call_id: call.wireId, output: writeOutput(part) })
+    this.#push({ type: 'function_call_output', call_id: call.wireId, output: writeOutput(part, this.#placer) })
   }
 
   #push(item: JsonObject): void {

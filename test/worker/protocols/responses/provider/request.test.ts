@@ -65,7 +65,7 @@ t.test('images and files of every family, and those of tool results', async t =>
   const png = 'data:image/png;base64,AAAA'
   const pdf = 'data:application/pdf;base64,BBBB'
   const image = { type: 'input_image', image_url: png, detail: 'auto' }
-  const file = { type: 'input_file', filename: 'file.pdf', file_data: pdf }
+  const file = { type: 'input_file', filename: 'document.pdf', file_data: pdf }
   const inputs: Array<[Protocol, JsonObject, object[]]> = [
     [
       'completions',
@@ -148,6 +148,32 @@ t.test('images and files of every family, and those of tool results', async t =>
     call_id: 'toolu_1',
     output: [{ type: 'input_text', text: 'seen' }, image]
   })
+})
+
+t.test('media that the model does not get: described in the history, refused in the newest turn', async t => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+  const look: JsonObject = { role: 'user', content: [{ type: 'text', text: 'look' }, image] }
+  const turns: JsonObject[] = [look, { role: 'assistant', content: 'I see.' }, hi]
+  const { body, leftOut } = write('completions', { model: 'm', messages: turns }, { features: ['text'] })
+  t.match((body.input as JsonObject[])[0], {
+    content: [{ text: 'look' }, { text: /^\[image\/png, 3 bytes: this model/ }]
+  })
+  t.equal(leftOut?.length, 1)
+  t.throws(() => write('completions', { model: 'm', messages: [look] }, { features: ['text'] }), {
+    code: 'unsupported_semantic'
+  })
+  const pictures = write('content', {
+    contents: [
+      { role: 'user', parts: [{ text: 'hi' }] },
+      { role: 'model', parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] },
+      { role: 'user', parts: [{ text: 'nice' }] }
+    ]
+  })
+  t.match(pictures.body.input, [
+    prompt,
+    { role: 'assistant', content: [{ text: 'Here.' }] },
+    { role: 'user', content: [{ type: 'input_image' }, { text: 'nice' }] }
+  ])
 })
 
 t.test('tools, their choice and strictness', async t => {
