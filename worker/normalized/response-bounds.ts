@@ -18,7 +18,7 @@ export const RESPONSE_CHARACTERS_MAX = 1.5 * 1024 * 1024
 export const WHOLE_RESPONSE_CHARACTERS_MAX = 8 * 1024 * 1024
 
 /** Of all generated images together, whose bytes are in memory several times while they are written to the client. */
-export const IMAGE_BYTES_MAX = 16 * 1024 * 1024
+export const IMAGE_BYTES_MAX = 32 * 1024 * 1024
 
 /** What a block, a call, a file, a citation or a progress report counts beside its characters: the memory of its object. */
 export const ENTRY_CHARACTERS = 128

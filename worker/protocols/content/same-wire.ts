@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/
 import type { SameWireCodec } from '../face.ts'
 import { editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
+import { PICTURE_FRAME_CHARACTERS_MAX } from '../shared/event-reader.ts'
 import { editFrameData } from '../shared/frame-data.ts'
 import { boundLimit } from '../shared/output-limit.ts'
 import { editOwnMembers } from '../shared/own-members.ts'
@@ -83,6 +84,7 @@ export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCom
     const editData = (data: Buffer) => editJson(data, edits).edited
     return {
       editBody: bytes => editData(asBuffer(bytes)),
+      frameBytesMax: PICTURE_FRAME_CHARACTERS_MAX,
       editFrame: frame => (isEndMark(asBuffer(frame)) ? NO_FRAME : editFrameData(asBuffer(frame), editData))
     }
   }

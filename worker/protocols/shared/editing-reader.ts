@@ -20,12 +20,13 @@ const BLANK_LINES = Buffer.from('\n\n')
 export class EditingReader {
   readonly #reader: ResponseReader
   readonly #editor: ResponseEditor
-  readonly #splitter = new FrameSplitter()
+  readonly #splitter: FrameSplitter
   #isOver = false
 
   constructor(reader: ResponseReader, editor: ResponseEditor) {
     this.#reader = reader
     this.#editor = editor
+    this.#splitter = new FrameSplitter(editor.frameBytesMax)
   }
 
   /** Reads the bytes of one read, cut anywhere. An error in them becomes a final `error` event, as that of a `ResponseReader` does. */

@@ -9,7 +9,7 @@ export interface CompatibleLimits {
   waitersMax: number
   /** Of a whole response to a chat, after decompression. */
   wholeBytesMax: number
-  /** Of a stream. The face bounds each event. */
+  /** Of a stream: some generated pictures in base64. The face bounds each event. */
   streamBytesMax: number
 }
 
@@ -18,5 +18,5 @@ export const compatibleLimits: CompatibleLimits = {
   connectionsMax: 100,
   waitersMax: 1024,
   wholeBytesMax: 1024 * 1024,
-  streamBytesMax: 16 * 1024 * 1024
+  streamBytesMax: 64 * 1024 * 1024
 }

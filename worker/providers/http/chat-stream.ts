@@ -180,7 +180,10 @@ class StreamSession implements ExchangeReceiver {
   onData(pieces: readonly Buffer[]): Buffer | undefined {
     if (this.#stream === undefined) return this.#collector?.onData(pieces)
     const { delivery } = this.#stream
-    if (delivery.isOver) return undefined
+    if (delivery.isOver) {
+      for (const piece of pieces) delivery.takeTail(piece.length)
+      return undefined
+    }
     // Providers send each event as a piece of its own, and decoding costs more per call than per event.
     const [first] = pieces
     const bytes = first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)

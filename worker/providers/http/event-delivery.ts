@@ -13,6 +13,7 @@ import { responseTurns } from './response-turns.ts'
  * after the last event for the end of the body, which makes the connection usable again.
  */
 const STREAM_TAIL_MS = 2_000
+const TAIL_BYTES_MAX = 64 * 1024
 
 /** Queued events up to here go out at once, more of them in turns of the event loop of their own: 500 events of calls cost 2 to 5 ms. */
 const FEW_EVENTS = 32
@@ -53,6 +54,7 @@ export class EventDelivery {
   /** Frames that have not been sent, for the same reason, or because there was no event yet. */
   #frames: Uint8Array[] = []
   #tailTimer: NodeJS.Timeout | undefined
+  #tailBytes = 0
 
   constructor(options: EventDeliveryOptions) {
     this.#options = options
@@ -97,6 +99,12 @@ export class EventDelivery {
     this.#seen = 'end'
     this.#options.control.cancel()
     this.#options.done.reject(thrown)
+  }
+
+  /** Takes bytes behind the end of the response. Only the end of the body is waited for, and no more than a few frames of it. */
+  takeTail(bytes: number): void {
+    this.#tailBytes += bytes
+    if (this.#tailBytes > TAIL_BYTES_MAX) this.#options.control.cancel()
   }
 
   /** The exchange has ended, so it can no longer be cancelled. */
@@ -161,7 +169,9 @@ export class EventDelivery {
     if (!endsResponse(events)) return hasRoom ? undefined : sink.whenDrained().then(() => [])
     this.#seen = 'end'
     done.resolve()
-    this.#startTail()
+    // Nothing of a failed response is wanted: a provider that floods the gateway is not read to its end.
+    if (events.at(-1)?.type === 'error') this.#options.control.cancel()
+    else this.#startTail()
     return undefined
   }
 

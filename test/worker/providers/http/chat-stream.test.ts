@@ -659,7 +659,8 @@ t.test('each image goes out as soon as it is fetched, and no more are fetched th
 })
 
 t.test('images beyond the bound end a stream whose first images have gone out', async t => {
-  const bytes = Buffer.alloc(6 * 1024 * 1024)
+  // Two of them are within the bound of 32 MiB.
+  const bytes = Buffer.alloc(12 * 1024 * 1024)
   const sent = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   const { executor } = await startImages(t, 5, async (fileId, response) => {
     await sent[fileId - 1]?.promise

@@ -3,15 +3,12 @@
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
-import { EventReader } from '../../shared/event-reader.ts'
+import { EventReader, PICTURE_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import { readResponseError } from './errors.ts'
 import type { ResponsesCompatibleReading } from './reading.ts'
 import { ResponseState } from './response-state.ts'
-
-/** The last event repeats the whole response, so an event may be as large as one. */
-const FRAME_CHARACTERS_MAX = 8 * 1024 * 1024
 
 /** Some servers end their stream with the marker of another wire. */
 const FOREIGN_END_MARKER = '[DONE]'
@@ -29,7 +26,7 @@ class ResponsesReader extends EventReader implements ResponseReader {
   readonly #state: ResponseState
 
   constructor(state: ResponseState) {
-    super(state, FRAME_CHARACTERS_MAX)
+    super(state, PICTURE_FRAME_CHARACTERS_MAX)
     this.#state = state
   }
 
