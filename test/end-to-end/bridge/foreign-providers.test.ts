@@ -143,7 +143,7 @@ const checks: ReadonlyArray<[string, Check]> = [
 ]
 
 for (const [index, provider] of providers.entries()) {
-  const adapters = createAdapters({ url: gateway.url, version: 'v1', model: alias(index), hasStrictTools: false })
+  const adapters = createAdapters({ url: gateway.url, version: 'v1', model: alias(index) })
   const chosen = adapters.filter(({ name }) => newest.includes(name))
 
   t.test(`${provider.name}: each newest SDK has an adapter`, async t => t.equal(chosen.length, newest.length))

@@ -30,7 +30,6 @@ function createPlace(provider: Provider, seat: Seat): Place {
       new URL(baseUrl(emulator, seat, `${name}-${seat}`)).pathname.replace(/\/v1(beta)?$/, '') +
       chatPath(models[seat], false),
     isNative: false,
-    hasStrictTools: false,
     ...(provider === content ? { passes: 'content', hasWholeCalls: true, signsCalls: seat === 'keyed' } : {}),
     statusOf: status => ([401, 403, 404].includes(status) ? 502 : status)
   }

@@ -26,7 +26,7 @@ for (const provider of providers) {
   for (const seat of SEATS) {
     const model = provider.aliases[seat]
     const isSigned = provider === content && seat === 'keyed'
-    for (const adapter of createAdapters({ url: gateway.url, version: 'v1', model, hasStrictTools: false })) {
+    for (const adapter of createAdapters({ url: gateway.url, version: 'v1', model })) {
       const traits: ProviderTraits = {
         hasParallelCalls: true,
         endsWithEmptyText: provider === content,

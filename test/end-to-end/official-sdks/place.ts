@@ -16,8 +16,6 @@ export interface Place {
   emulator: Emulator
   chatPath: string
   isNative: boolean
-  /** Whether a function of the Responses operation may be strict. */
-  hasStrictTools: boolean
   /** The protocol of the provider's wire: its bodies arrive there as the client sent them. */
   passes?: 'content'
   /** The provider sends each call in one piece, so that a stream cannot break within one. */
@@ -39,7 +37,6 @@ export function nativePlace(gateway: { url: string }, emulator: Emulator, versio
     emulator,
     chatPath: `/api/${version}/chat/completions`,
     isNative: true,
-    hasStrictTools: true,
     statusOf: status => status
   }
 }

@@ -9,8 +9,6 @@ export interface Origin {
   version: Version
   /** The model that every request names. */
   model: string
-  /** False where the functions of the Responses operation cannot be strict. Default: true. */
-  hasStrictTools?: boolean
 }
 
 /** Computes the result of one call of the weather tool. */

@@ -14,26 +14,22 @@ import { type Adapter, answerSchema, type Origin, weather } from '../adapter.ts'
 // Traces go to the service of the SDK's vendor unless they are switched off.
 setTracingDisabled(true)
 
-export function createAgentsAdapters({ url, version, model, hasStrictTools }: Origin): Adapter[] {
+export function createAgentsAdapters({ url, version, model }: Origin): Adapter[] {
   const client = new OpenAI({ baseURL: `${url}/${version}`, apiKey: 'unused', maxRetries: 0 })
   return [
-    createAdapter('@openai/agents completions', new OpenAIChatCompletionsModel(client, model), true),
-    createAdapter('@openai/agents responses', new OpenAIResponsesModel(client, model), hasStrictTools !== false)
+    createAdapter('@openai/agents completions', new OpenAIChatCompletionsModel(client, model)),
+    createAdapter('@openai/agents responses', new OpenAIResponsesModel(client, model))
   ]
 }
 
-function createAdapter(
-  name: string,
-  model: OpenAIChatCompletionsModel | OpenAIResponsesModel,
-  isStrict: boolean
-): Adapter {
+function createAdapter(name: string, model: OpenAIChatCompletionsModel | OpenAIResponsesModel): Adapter {
   const common = { name: 'agent', model }
   const createWeather = (run: (input: unknown) => object) =>
     tool({
       name: weather.name,
       description: weather.description,
       parameters: weather.schema as never,
-      strict: isStrict as never,
+      strict: true as never,
       execute: async (input: unknown) => JSON.stringify(run(input)),
       // The runner otherwise hands a failure of the tool to the model.
       errorFunction: null

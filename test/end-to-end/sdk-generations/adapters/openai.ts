@@ -14,7 +14,7 @@ const generations = [
   [7, OpenAI7]
 ] as const
 
-export function createOpenAiAdapters({ url, version, model, hasStrictTools }: Origin): Adapter[] {
+export function createOpenAiAdapters({ url, version, model }: Origin): Adapter[] {
   return generations.flatMap(([generation, Class]) => {
     const client = new Class({ baseURL: `${url}/${version}`, apiKey: 'unused', maxRetries: 0 })
     const readStatus = (error: unknown) => (error instanceof Class.APIError ? error.status : undefined)
@@ -23,7 +23,7 @@ export function createOpenAiAdapters({ url, version, model, hasStrictTools }: Or
       {
         name: `openai ${generation} responses`,
         readStatus,
-        ...createResponses(client, { model, isStrict: hasStrictTools !== false })
+        ...createResponses(client, model)
       }
     ]
   })
@@ -79,9 +79,9 @@ function createCompletions(client: Client, model: string): Calls {
   }
 }
 
-function createResponses(client: Client, { model, isStrict }: { model: string; isStrict: boolean }): Calls {
+function createResponses(client: Client, model: string): Calls {
   const { name, description, schema } = weather
-  const tools = [{ type: 'function' as const, name, description, parameters: schema, strict: isStrict }]
+  const tools = [{ type: 'function' as const, name, description, parameters: schema, strict: true }]
   // Items of a stored response are referred to by id; the gateway stores none on v1.
   const common = { model, store: false }
   return {
