@@ -10,6 +10,8 @@ import { MemberError, missingMember, wrongType, wrongValue } from './responses-e
 /** The members of a request; the service refuses all others. */
 const MEMBERS = [
   'background',
+  // Coding agents of the service's own send it.
+  'client_metadata',
   'context_management',
   'conversation',
   'include',

@@ -30,7 +30,8 @@ export interface RefusedBody {
 const SHAPE_CODES: ReadonlySet<ErrorCode> = new Set([
   'invalid_request',
   'unsupported_parameter',
-  'unsupported_response_format'
+  'unsupported_response_format',
+  'unsupported_semantic'
 ])
 
 /** The request for a body with a wrong shape whose provider speaks the client's protocol. Raises any other error again. */

@@ -130,6 +130,20 @@ t.test('a body and its response are the bytes of their sender, but for the model
   t.equal(nameless(response.text, model), nameless(emulated.text, responses.models.keyed))
 })
 
+t.test('a stored prompt and a compaction of the service reach it', async t => {
+  const body = {
+    model,
+    prompt: { id: 'pmpt_1', variables: { city: 'Oslo' } },
+    input: [
+      { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAA-compacted' },
+      { role: 'user', content: 'hi' }
+    ]
+  }
+  const response = await post(`${gateway.url}/v1/responses`, body)
+  t.equal(response.status, 200, response.text)
+  t.strictSame(lastBody(), { ...body, model: responses.models.keyed })
+})
+
 t.test('what the service does not know is its own to refuse, with its own code and member', async t => {
   const refused = await post(`${gateway.url}/v1/responses`, { model, input: 'x', novel_member: 1 })
   t.equal(refused.status, 400)
