@@ -1,7 +1,8 @@
 // Ids of tool calls that carry what the next turn needs: the upstream's state id, and the
 // function's name where the next turn may come without its history. The gateway stores no
 // conversation, so a result that comes back, to any worker or replica, is placed by its id
-// (decisions.md 34 and 39).
+// (decisions.md 34 and 39). Only an id of the gateway carries a state id: a foreign one says nothing
+// of the upstream (decisions.md 85).
 //
 // Form: `call_gw_` + base64url of: packing, call number, length of the key, key, name, two check
 // bytes. A uuid is packed into its 16 bytes, so that an id without a name has 36 characters;
@@ -11,19 +12,16 @@
 const PREFIX = 'call_gw_'
 /** The prefix, also behind a prefix that a family puts in front of its ids. */
 const GATEWAY_FORM = /^(?:call_|fc_|toolu_)?call_gw_/
-/** Forms of other services' ids, and of the gateway's own: none of them is a state id. */
-const NO_STATE_ID = /^(?:call_|fc_)?(?:toolu_|call_gw_)/
 const ID_CHARACTERS_MAX = 40
 const NAMED_ID_CHARACTERS_MAX = 128
+/** Of an id without a name whose state id is no uuid and has more than 19 bytes: at most 35 of them. */
+const LONG_ID_CHARACTERS_MAX = 62
 /** Packing, call number and key length in front; two check bytes behind. */
 const FRAME_BYTES = 5
 /** Enough of a nonce to be unique; it need not be read back. */
 const NONCE_BYTES_MAX = countKeyBytes(ID_CHARACTERS_MAX)
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const UPPER_CASE_UUID = /^[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12}$/
-const ID_ALPHABET = /^[a-zA-Z0-9_-]+$/
-/** How ids that carry a bare state id number the calls of one state. */
-const CALL_SUFFIX = /(?:#|__)(\d+)$/
 
 /** The first byte: how the state id is packed, or that the bytes only make the id unique. */
 const PACKING = { uuid: 1, text: 2, nonce: 3, upperCaseUuid: 4 } as const
@@ -44,7 +42,7 @@ export interface ToolCallIdentity {
  * @param identity.name the function's name where the id must carry it; undefined where the next turn repeats the history.
  * @param identity.nonce makes the id unique where the upstream gave no state id: a uuid or any text.
  * @param identity.onStateLeftOut called when the id cannot hold the state id, so that the next turn goes upstream without it.
- * @returns an id from `[a-zA-Z0-9_-]` of at most 40 characters, or 128 with a name.
+ * @returns an id from `[a-zA-Z0-9_-]` of at most 40 characters, 62 with a long state id, or 128 with a name.
  */
 export function writeToolCallId(identity: {
   stateId: string | undefined
@@ -60,8 +58,9 @@ export function writeToolCallId(identity: {
     const packing = findPacking(stateId)
     const keyBytes = packing === PACKING.text ? Buffer.from(stateId, 'utf8') : packUuid(stateId)
     if (keyBytes.length <= packed.contentBytesMax) return writePackedId({ ...packed, packing, keyBytes })
-    const bareId = writeBareId(stateId, callNumber, charactersMax)
-    if (bareId !== undefined) return bareId
+    // Wires with shorter ids map it (`toShortCallId`).
+    const contentBytesMax = countKeyBytes(name === undefined ? LONG_ID_CHARACTERS_MAX : NAMED_ID_CHARACTERS_MAX)
+    if (keyBytes.length <= contentBytesMax) return writePackedId({ ...packed, packing, keyBytes, contentBytesMax })
     // A state id that cannot be returned exactly is left out: the upstream would not know it.
     identity.onStateLeftOut?.()
   }
@@ -71,20 +70,9 @@ export function writeToolCallId(identity: {
   return writePackedId({ ...packed, packing: PACKING.nonce, keyBytes })
 }
 
-/**
- * Reads an id that a client sent back. An id of the gateway gives everything it carries; a foreign one gives the upstream's state id
- * as far as it can be one: without one leading `call_` or `fc_` and without the number of a further call.
- */
+/** Reads an id that a client sent back. An id of the gateway gives everything it carries; a foreign, cut or altered one nothing. */
 export function readToolCallId(id: string): ToolCallIdentity {
-  const own = readOwnId(id)
-  if (own !== undefined) return own
-  // Ids in another service's form cannot come from the upstream, nor can those of the gateway that are cut or altered.
-  if (NO_STATE_ID.test(id)) return { callNumber: 0, isOwn: false }
-  const bare = id.replace(/^(?:call_|fc_)/, '')
-  const suffix = CALL_SUFFIX.exec(bare)
-  const stateId = suffix === null ? bare : bare.slice(0, suffix.index)
-  const callNumber = suffix === null ? 0 : Number(suffix[1])
-  return stateId === '' ? { callNumber, isOwn: false } : { stateId, callNumber, isOwn: false }
+  return readOwnId(id) ?? { callNumber: 0, isOwn: false }
 }
 
 /** True for an id in the gateway's form, also for one that is cut or altered and so carries nothing. */
@@ -122,14 +110,6 @@ function writePackedId(identity: {
     nameBytes.length <= contentBytesMax - keyBytes.length ? nameBytes : Buffer.alloc(0)
   ])
   return PREFIX + Buffer.concat([payload, checkBytes(payload)]).toString('base64url')
-}
-
-/** A state id too long to be packed is written as it is; undefined when it would not be read back the same. */
-function writeBareId(stateId: string, callNumber: number, charactersMax: number): string | undefined {
-  const isAmbiguous = CALL_SUFFIX.test(stateId)
-  const id = `call_${stateId}${callNumber > 0 || isAmbiguous ? `__${callNumber}` : ''}`
-  const isSafe = ID_ALPHABET.test(id) && id.length <= charactersMax && !id.startsWith(PREFIX)
-  return isSafe ? id : undefined
 }
 
 function readOwnId(id: string): ToolCallIdentity | undefined {

@@ -178,7 +178,8 @@ function listSteps(family: Family, body: Loose): Step[] {
         const parts: Loose[] = typeof message.content === 'string' ? [{ type: 'text' }] : message.content
         const calls = parts.filter(part => part.type === 'tool_use')
         if (calls.length > 0) return [{ calls }]
-        const isSent = parts.some(part => part.type === 'text') || findParts(parts, 'image').length > 0
+        const hasFiles = findParts(parts, 'image').length > 0 || findParts(parts, 'document').length > 0
+        const isSent = parts.some(part => part.type === 'text') || hasFiles
         return isSent ? [message.role] : []
       })
       return [...system, ...steps]
@@ -222,6 +223,7 @@ export function listFiles({ body }: RecordedRequest): string[] {
   const conversation = [body.messages, body.input, body.contents]
   const contents = [
     ...findParts(conversation, 'image').map(part => part.source.data),
+    ...findParts(conversation, 'document').map(part => part.source.data),
     ...findParts(conversation, 'input_image').map(part => part.image_url.replace(/^data:[^,]*,/, '')),
     ...findMembers(conversation, 'inlineData').map(data => data.data)
   ]

@@ -61,14 +61,19 @@ t.test('messages 46: a picture of an unsupported type is refused with the path o
   t.equal(listUploads(emulator).length, uploads)
 })
 
-t.test('messages 47: documents and search results are dropped and the other text is sent', async t => {
+t.test('messages 47: documents of text and search results are text, other blocks are dropped', async t => {
   const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a document' } }
   const found = { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'found' }] }
-  for (const block of [document, found, { type: 'container_upload', file_id: 'x' }, { type: 'of_tomorrow' }]) {
+  for (const [block, before] of [
+    [document, 'a document\n'],
+    [found, 't\ns\nfound\n'],
+    [{ type: 'container_upload', file_id: 'x' }, ''],
+    [{ type: 'of_tomorrow' }, '']
+  ] as const) {
     t.equal((await ask(gateway, 'v1', [block, look])).status, 200)
-    t.strictSame(sentMessages(), [{ role: 'user', content: 'look' }])
+    t.strictSame(sentMessages(), [{ role: 'user', content: `${before}look` }])
     t.equal((await ask(gateway, 'v2', [block, look])).status, 200)
-    t.strictSame(sentMessages(), [{ role: 'user', content: [{ text: 'look' }] }])
+    t.strictSame(sentMessages(), [{ role: 'user', content: [{ text: `${before}look` }] }])
   }
 })
 

@@ -240,19 +240,27 @@ t.test('messages 75: a client disconnect during a stream aborts the upstream cal
   }
 })
 
-t.test('arguments that are no object are an empty input, streamed as in a whole response', async t => {
-  for (const version of versions) {
-    for (const sent of ['"Oslo"', '" "', '["Oslo"]', '3']) {
-      const request = { ...question(`[[text:Hm]][[tool:get_weather ${sent}]]`), tools } as const
-      const whole = await client(version).messages.create(request as Anthropic.MessageCreateParamsNonStreaming)
-      const streamed = await client(version)
-        .messages.stream(request as Anthropic.MessageStreamParams)
-        .finalMessage()
-      for (const { content, stop_reason: reason } of [whole, streamed]) {
-        const [, call] = content
-        t.strictSame(call?.type === 'tool_use' && [call.name, call.input], ['get_weather', {}], `${version}, ${sent}`)
-        t.equal(reason, 'tool_use')
+t.test(
+  'arguments that are no object stand in an input as their text (decisions.md 113), streamed as in a whole response',
+  async t => {
+    for (const version of versions) {
+      for (const sent of ['"Oslo"', '" "', '["Oslo"]', '3']) {
+        const request = { ...question(`[[text:Hm]][[tool:get_weather ${sent}]]`), tools } as const
+        const whole = await client(version).messages.create(request as Anthropic.MessageCreateParamsNonStreaming)
+        const streamed = await client(version)
+          .messages.stream(request as Anthropic.MessageStreamParams)
+          .finalMessage()
+        for (const { content, stop_reason: reason } of [whole, streamed]) {
+          const [, call] = content
+          const text = sent === '" "' ? {} : { arguments: sent.startsWith('"') ? JSON.parse(sent) : sent }
+          t.strictSame(
+            call?.type === 'tool_use' && [call.name, call.input],
+            ['get_weather', text],
+            `${version}, ${sent}`
+          )
+          t.equal(reason, 'tool_use')
+        }
       }
     }
   }
-})
+)

@@ -99,7 +99,8 @@ const output = (id: string, value: unknown = 'cold') => ({ type: 'function_call_
 const question = { role: 'user', content: [{ type: 'input_text', text: 'weather?' }] }
 
 t.test('responses 39: a call and its output are sent back with the state of the call', async t => {
-  const input = [question, call('st1'), output('st1')]
+  const id = writeToolCallId({ stateId: 'st1', name: undefined, callNumber: 0, nonce: 'n' })
+  const input = [question, call(id), output(id)]
   t.equal((await ask(gateway, 'v2', input)).status, 200)
   t.strictSame(sentMessages(), [
     { role: 'user', content: [{ text: 'weather?' }] },
@@ -168,13 +169,13 @@ t.test('responses 40: two calls and two outputs keep their ids, names and order'
   )
 })
 
-t.test('responses 41: a call with malformed arguments is sent with empty ones and its result', async t => {
+t.test('responses 41: a call with malformed arguments is sent with their text and its result', async t => {
   for (const version of versions) {
     for (const text of ['{bad', '{"city":"Om', '[1]']) {
       t.equal((await ask(gateway, version, [question, call('st1', { arguments: text }), output('st1')])).status, 200)
       t.strictSame(readTurns(lastUpstreamChat(emulator).body), [
         { role: 'user', text: 'weather?' },
-        { role: 'assistant', calls: [['weather', {}]] },
+        { role: 'assistant', calls: [['weather', { arguments: text }]] },
         { role: 'tool', results: [['weather', { result: 'cold' }]] }
       ])
     }
@@ -184,7 +185,7 @@ t.test('responses 41: a call with malformed arguments is sent with empty ones an
 })
 
 t.test(
-  'decisions.md 51: a cut call of the history is left out without a result, and has empty arguments with one',
+  'decisions.md 51: a cut call of the history is left out without a result, and has its text with one',
   async t => {
     const again = { role: 'user', content: 'and?' }
     const weatherTurns = (args: object) => [
@@ -192,14 +193,14 @@ t.test(
       { role: 'tool', results: [['weather', { result: 'cold' }]] }
     ]
     for (const version of versions) {
-      for (const more of [
-        { arguments: '{"ci' },
-        { arguments: '{"ci', status: 'incomplete' },
-        { status: 'incomplete' }
-      ]) {
+      for (const [more, args] of [
+        [{ arguments: '{"ci' }, { arguments: '{"ci' }],
+        [{ arguments: '{"ci', status: 'incomplete' }, { arguments: '{"ci' }],
+        [{ status: 'incomplete' }, { city: 'Omsk' }]
+      ] as const) {
         const cut = call('st1', more)
         for (const [items, expected] of [
-          [[cut, output('st1')], weatherTurns({})],
+          [[cut, output('st1')], weatherTurns(args)],
           [[cut, call('st2'), output('st2')], weatherTurns({ city: 'Omsk' })],
           [[cut], []]
         ] as const) {

@@ -39,14 +39,12 @@ export interface CallGroup {
   issuedStateId: string | undefined
   /** From a member that the client keeps beside the call. */
   givenStateId: string | undefined
-  /** From an id of another service, which may contain one. */
-  foreignStateId: string | undefined
   calls: HistoryCall[]
 }
 
 /** The state id of a group; it may stand only beside a result (decisions.md 64). */
 export function findGroupStateId(group: CallGroup): string | undefined {
-  return group.issuedStateId ?? findResultStateId(group.calls) ?? group.givenStateId ?? group.foreignStateId
+  return group.issuedStateId ?? findResultStateId(group.calls) ?? group.givenStateId
 }
 
 function findResultStateId(calls: readonly HistoryCall[]): string | undefined {
@@ -69,11 +67,10 @@ export function groupCalls(message: NormalizedMessage): CallGroup[] {
   for (const part of message.content) {
     if (part.type !== 'tool-call') continue
     const identity = part.id === null ? undefined : readToolCallId(part.id)
-    const issuedStateId = identity?.isOwn === true ? identity.stateId : undefined
+    const issuedStateId = identity?.stateId
     const givenStateId = readGivenStateId(part.state) ?? readGivenStateId(message.state)
-    const foreignStateId = identity?.isOwn === true ? undefined : identity?.stateId
     const call: HistoryCall = { id: part.id, name: flattenToolName(part), part, results: [], position: 0 }
-    joinGroup(groups, { issuedStateId, givenStateId, foreignStateId, calls: [call] })
+    joinGroup(groups, { issuedStateId, givenStateId, calls: [call] })
   }
   return groups
 }
@@ -98,7 +95,6 @@ export function joinGroup(groups: CallGroup[], group: CallGroup): void {
   }
   last.issuedStateId ??= group.issuedStateId
   last.givenStateId ??= group.givenStateId
-  last.foreignStateId ??= group.foreignStateId
   for (const call of group.calls) last.calls.push(call)
 }
 

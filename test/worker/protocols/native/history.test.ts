@@ -131,11 +131,12 @@ t.test('a refusal is sent only when the message has no other text', async t => {
 })
 
 t.test('two calls and their results: parts on v2, pairs on v1, in the order of the calls', async t => {
+  const own = (callNumber: number) => writeToolCallId({ stateId: 'abc', name: undefined, callNumber, nonce: '' })
   const messages = [
     say('user', 'go'),
-    assistant({ type: 'text', text: 'both' }, call('call_abc', 'a', { x: 1 }), call('call_def', 'b')),
-    tool(result('call_def', '{"k":2}')),
-    tool(result('call_abc', 'plain'))
+    assistant({ type: 'text', text: 'both' }, call(own(0), 'a', { x: 1 }), call(own(1), 'b')),
+    tool(result(own(1), '{"k":2}')),
+    tool(result(own(0), 'plain'))
   ]
   t.strictSame(v2(messages), [
     { role: 'user', content: [{ text: 'go' }] },
@@ -234,11 +235,12 @@ t.test('calls listed one by one are one turn, calls with results between them ar
     tool(result('c2', '2'))
   ]
   t.equal((v2(oneTurn) as unknown[]).length, 3)
+  const own = (state: string) => writeToolCallId({ stateId: state, name: undefined, callNumber: 0, nonce: '' })
   const twoTurns = [
-    assistant(call('c1', 'a')),
-    tool(result('c1', '1')),
-    assistant(call('c2', 'b')),
-    tool(result('c2', '2'))
+    assistant(call(own('c1'), 'a')),
+    tool(result(own('c1'), '1')),
+    assistant(call(own('c2'), 'b')),
+    tool(result(own('c2'), '2'))
   ]
   t.strictSame(
     (v2(twoTurns) as JsonObject[]).map(message => message.tools_state_id),
@@ -270,7 +272,7 @@ t.test('results are never merged, even without their calls', async t => {
   t.equal((v1(messages) as unknown[]).length, 2)
   t.strictSame(
     (v2(messages) as JsonObject[]).map(message => message.tools_state_id),
-    ['c1', 'c2']
+    [undefined, undefined]
   )
 })
 
@@ -300,7 +302,7 @@ t.test('results without their calls are sent in the order of the calls, each ups
   t.strictSame(sent(first, second, third), [first, second, third])
   const others = [own('s-2', 1), own('s-2', 0)] as const
   t.strictSame(sent(second, first, ...others), [first, second, others[1], others[0]])
-  t.strictSame(sent('ts-3#1', 'ts-3'), ['ts-3', 'ts-3#1'], 'ids that carry the bare state id')
+  t.strictSame(sent('ts-3#1', 'ts-3'), ['ts-3#1', 'ts-3'], 'foreign ids tell no order (decisions.md 85)')
   t.strictSame(sent('b', 'a'), ['b', 'a'], 'ids that tell no order keep theirs')
 })
 

@@ -11,7 +11,8 @@ import {
   type NormalizedMessage,
   type NormalizedRequest,
   type NormalizedTool,
-  type ToolChoice
+  type ToolChoice,
+  writeToolCallId
 } from '../../../../worker/normalized/index.ts'
 import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
@@ -103,7 +104,8 @@ function readRecorded(body: JsonObject, isV2: boolean): NormalizedRequest {
 function readMessage(message: JsonObject): NormalizedMessage {
   if (typeof message.content === 'string') return { role: 'user', content: [{ type: 'text', text: message.content }] }
   const stateId = message.tools_state_id
-  const id = typeof stateId === 'string' ? stateId : null
+  const id =
+    typeof stateId === 'string' ? writeToolCallId({ stateId, name: undefined, callNumber: 0, nonce: '' }) : null
   const content = (message.content as JsonObject[]).map(part => {
     if (isJsonObject(part.function_call)) {
       const { name, arguments: given } = part.function_call

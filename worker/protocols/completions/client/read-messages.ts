@@ -8,6 +8,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  mergeProviderState,
   type NormalizedMessage,
   type ToolCallPart,
   type ToolResultPart
@@ -117,7 +118,7 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
   // A message with both forms repeats the same call; the newer form is read, because it has the id.
   const legacy = calls.length === 0 ? readOptionalObject(message, 'function_call', path) : undefined
   if (legacy !== undefined) {
-    read.content.push(readFunctionCall(legacy, { id: readStateId(message), path: `${path}.function_call` }))
+    read.content.push(readLegacyCall(legacy, message, `${path}.function_call`))
   }
   return addName(read, message, path)
 }
@@ -171,7 +172,7 @@ function isKnownPart(part: JsonValue): boolean {
 function readPart(part: JsonValue, path: string): ContentPart {
   if (!isJsonObject(part)) throw wrongType(path, 'an object', part)
   const call = part.function_call
-  if (isJsonObject(call)) return readFunctionCall(call, { id: readStateId(part), path: `${path}.function_call` })
+  if (isJsonObject(call)) return readLegacyCall(call, part, `${path}.function_call`)
   switch (part.type) {
     case 'text':
       return { type: 'text', text: readText(part, 'text', path) }
@@ -235,9 +236,18 @@ function readToolCall(call: JsonValue, path: string): ToolCallPart {
 }
 
 function withState(read: ToolCallPart, call: JsonObject): ToolCallPart {
-  const state = readExtraContent(call.extra_content)
+  const extra = readExtraContent(call.extra_content)
+  const stateId = readStateId(call)
+  const state = stateId === null ? extra : mergeProviderState(extra, createToolTurnState(stateId))
   if (state !== undefined) read.state = state
   return read
+}
+
+/** The call of a legacy member, whose id is the state id beside it (decisions.md 85). */
+function readLegacyCall(call: JsonObject, holder: JsonObject, path: string): ToolCallPart {
+  const id = readStateId(holder)
+  const read = readFunctionCall(call, { id, path })
+  return id === null ? read : { ...read, state: createToolTurnState(id) }
 }
 
 /** The call of a custom tool is that of the function that stands for it (decisions.md 77). */

@@ -294,7 +294,9 @@ function isMessage(item: JsonObject, type: string | undefined): boolean {
   return type === undefined ? 'role' in item || 'content' in item : 'role' in item && 'content' in item
 }
 
-const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id', 'tool_call_id']
+/** The member of chat completions; the others are the upstream's own words for the state id. */
+const CALL_ID_MEMBER = 'tool_call_id'
+const STATE_ID_MEMBERS = ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id', CALL_ID_MEMBER]
 const CHAT_RESULT_ID_MEMBERS = ['tool_call_id', ...STATE_ID_MEMBERS, 'call_id']
 
 function readItemCallId(item: JsonObject): string | null {
@@ -378,21 +380,24 @@ function findText(item: JsonObject, members: readonly string[]): string | null {
   return null
 }
 
-/** The upstream's state id of a call: beside an id of the gateway, the client's own ids are none. */
+/** The upstream's state id of a call: a member that is one, else what an id of the gateway carries (decisions.md 85). */
 function findCallStateId(call: JsonObject): string | undefined {
   const given = findStateId(call, STATE_ID_MEMBERS)
   if (given !== undefined) return given
-  const ids = [call.id, call.call_id, call.tool_call_id].filter(id => typeof id === 'string')
-  const identities = ids.map(readToolCallId)
-  const isIssued = ids.some(isGatewayCallId)
-  return identities.find(({ stateId, isOwn }) => stateId !== undefined && (isOwn || !isIssued))?.stateId
+  for (const id of [call.id, call.call_id]) {
+    const stateId = typeof id === 'string' ? readToolCallId(id).stateId : undefined
+    if (stateId !== undefined) return stateId
+  }
+  return undefined
 }
 
-/** The upstream's state id, from the first member whose id holds one. */
+/** The upstream's state id, from the first member that is one or whose id holds one. */
 function findStateId(item: JsonObject, members: readonly string[]): string | undefined {
   for (const member of members) {
     const value = item[member]
-    const stateId = typeof value === 'string' ? readToolCallId(value).stateId : undefined
+    if (typeof value !== 'string' || value === '') continue
+    const isNoState = member === CALL_ID_MEMBER || isGatewayCallId(value)
+    const stateId = isNoState ? readToolCallId(value).stateId : value
     if (stateId !== undefined) return stateId
   }
   return undefined

@@ -198,7 +198,7 @@ t.test('the id of a legacy call is the state id next to it, or null', async t =>
   const plain = readOne({ role: 'assistant', id: 'msg_1', content: null, function_call: legacy })
   t.strictSame(plain?.content, [{ ...call, id: null }])
   const withState = readOne({ role: 'assistant', functions_state_id: 's', content: null, function_call: legacy })
-  t.strictSame(withState?.content, [{ ...call, id: 's' }])
+  t.strictSame(withState?.content, [{ ...call, id: 's', state: { native: { toolStateId: 's' } } }])
   const part = readOne({ role: 'assistant', content: [{ type: 'text', text: 'a' }, { function_call: legacy }] })
   t.strictSame(part?.content, [
     { type: 'text', text: 'a' },

@@ -250,26 +250,27 @@ t.test('messages 37: on v2 a call and its result have the same state id (C3)', a
   const calls = (id: string) =>
     messagesV2(assistant(text('let me'), toolUse(id, 'get_weather', { city: 'P' })), user(toolResult(id, 'ok')))
   const own = writeToolCallId({ stateId: 'ts-1', name: 'get_weather', callNumber: 0, nonce: 'n' })
-  for (const id of ['ts-1', 'call_ts-1', own]) {
-    t.strictSame(calls(id), [
-      {
-        role: 'assistant',
-        content: [{ text: 'let me' }, { function_call: { name: 'get_weather', arguments: { city: 'P' } } }],
-        tools_state_id: 'ts-1'
-      },
-      {
-        role: 'tool',
-        content: [{ function_result: { name: 'get_weather', result: { result: 'ok' } } }],
-        tools_state_id: 'ts-1'
-      }
-    ])
+  t.strictSame(calls(own), [
+    {
+      role: 'assistant',
+      content: [{ text: 'let me' }, { function_call: { name: 'get_weather', arguments: { city: 'P' } } }],
+      tools_state_id: 'ts-1'
+    },
+    {
+      role: 'tool',
+      content: [{ function_result: { name: 'get_weather', result: { result: 'ok' } } }],
+      tools_state_id: 'ts-1'
+    }
+  ])
+  for (const id of ['toolu_01A', 'ts-1', 'call_ts-1', 'call_abc']) {
+    t.notMatch(JSON.stringify(calls(id)), /state_id/, 'a foreign id is an id without state (decisions.md 85)')
   }
-  t.notMatch(JSON.stringify(calls('toolu_01A')), /state_id/, 'an id that the upstream never issued is not sent')
 })
 
+const ownId = (callNumber: number) => writeToolCallId({ stateId: 'ts-1', name: undefined, callNumber, nonce: 'n' })
 const twoCalls = [
-  assistant(toolUse('ts-1', 'get_weather', { city: 'P' }), toolUse('ts-1__1', 'get_time', { tz: 'T' })),
-  user(toolResult('ts-1__1', '12:00'), text('and now?'), toolResult('ts-1', '{"t": 4}'))
+  assistant(toolUse(ownId(0), 'get_weather', { city: 'P' }), toolUse(ownId(1), 'get_time', { tz: 'T' })),
+  user(toolResult(ownId(1), '12:00'), text('and now?'), toolResult(ownId(0), '{"t": 4}'))
 ]
 
 t.test('messages 38: on v2 several calls keep their names, results and order (B13)', async t => {

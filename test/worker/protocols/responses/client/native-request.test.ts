@@ -175,7 +175,8 @@ const output = (id: string, text: JsonValue = 'cold'): JsonObject => ({
 })
 
 t.test('responses 39: a call and its output are sent with the state id of the call', async t => {
-  const input = [{ role: 'user', content: [{ type: 'input_text', text: 'weather?' }] }, call('st1'), output('st1')]
+  const own = writeToolCallId({ stateId: 'st1', name: undefined, callNumber: 0, nonce: 'n' })
+  const input = [{ role: 'user', content: [{ type: 'input_text', text: 'weather?' }] }, call(own), output(own)]
   t.strictSame(v2({ input }).messages, [
     { role: 'user', content: [{ text: 'weather?' }] },
     {
@@ -194,6 +195,12 @@ t.test('responses 39: a call and its output are sent with the state id of the ca
     { role: 'assistant', content: '', function_call: { name: 'weather', arguments: { city: 'Omsk' } } },
     { role: 'function', name: 'weather', content: '{"result":"cold"}' }
   ])
+  const foreign = [{ role: 'user', content: 'go' }, call('call_abc'), output('call_abc')]
+  t.notMatch(
+    JSON.stringify(v2({ input: foreign })),
+    'state_id',
+    'a foreign id is an id without state (decisions.md 85)'
+  )
 })
 
 t.test('responses 40: two calls of one turn are two parts of one message, each with its result', async t => {
@@ -236,16 +243,16 @@ t.test('a result without its call is placed by its id, its name or the only func
   const own = writeToolCallId({ stateId: 'ts-1', name: 'weather', callNumber: 0, nonce: 'n' })
   const loop = (item: JsonObject, tools: JsonValue = []) =>
     v2({ previous_response_id: 'resp_th', input: [item], tools }).messages
-  const placed = (stateId: string) => [
+  const placed = (stateId?: string) => [
     {
       role: 'tool',
-      tools_state_id: stateId,
+      ...(stateId === undefined ? {} : { tools_state_id: stateId }),
       content: [{ function_result: { name: 'weather', result: { result: 'cold' } } }]
     }
   ]
   t.strictSame(loop(output(own)), placed('ts-1'))
-  t.strictSame(loop({ ...output('call_ts-2'), name: 'weather' }), placed('ts-2'))
-  t.strictSame(loop(output('ts-3#1'), [{ type: 'function', name: 'weather' }]), placed('ts-3'))
+  t.strictSame(loop({ ...output('call_ts-2'), name: 'weather' }), placed())
+  t.strictSame(loop(output('ts-3#1'), [{ type: 'function', name: 'weather' }]), placed())
   t.equal(
     refused(() => loop(output('ts-3'))),
     'invalid_request input[0].call_id',
