@@ -64,19 +64,20 @@ t.test('changes in the bytes are those of the parsed value', async t => {
 
 /** Aliases of each kind: one declares everything, one only texts and a short output. */
 const kinds = {
-  completions: 'chat_compatible',
-  messages: 'messages_compatible',
-  content: 'content_compatible'
+  completions: { providerKind: 'chat_compatible' },
+  responses: { providerKind: 'chat_compatible', wire: 'responses' },
+  messages: { providerKind: 'messages_compatible' },
+  content: { providerKind: 'content_compatible' }
 } as const
 const aliases = new Map(
-  Object.values(kinds).flatMap(providerKind =>
+  Object.entries(kinds).flatMap(([protocol, kind]) =>
     ['alias', 'small'].map(name => [
-      `${providerKind}/${name}`,
+      `${protocol}/${name}`,
       {
-        profileId: providerKind,
-        providerKind,
+        profileId: 'p',
+        ...kind,
         upstreamModel: 'exact-model',
-        slotKey: `${providerKind}\nexact-model`,
+        slotKey: 'p\nexact-model',
         capabilities: {
           features: name === 'small' ? [...BASE_FEATURES, 'text'] : FEATURE_NAMES,
           outputTokensMax: 1000
@@ -85,11 +86,18 @@ const aliases = new Map(
     ])
   )
 )
-const paths = { chatPath: '/c', embeddingsPath: '/e', messagesPath: '/m', countTokensPath: '/t', modelsPath: '/models' }
+const paths = {
+  chatPath: '/c',
+  responsesPath: '/r',
+  embeddingsPath: '/e',
+  messagesPath: '/m',
+  countTokensPath: '/t',
+  modelsPath: '/models'
+}
 const environment: TaskEnvironment = {
   settings: {
     routes: { aliases },
-    providerOptions: Object.fromEntries(Object.values(kinds).map(kind => [kind, paths]))
+    providerOptions: { p: paths }
   },
   faces: providerFaces,
   decodeTokens: async () => [],
@@ -112,9 +120,17 @@ const oddJson = fc.oneof(
   value.map(one => JSON.stringify(one))
 )
 
+/** The member with the conversation. */
+const conversations = {
+  completions: 'messages',
+  responses: 'input',
+  messages: 'messages',
+  content: 'contents'
+} as const
+
 /** Names that decisions.md 72 says something of. */
 const NAMED =
-  /^(?:model|stream|stream_options|max_.*|models|fallbacks|route|messages|contents|metadata|extra_.*|additional_fields|base_url|api_key|auth_token|timeout|max_retries|proxy|http_client|generation_?[cC]onfig|__proto__)$/
+  /^(?:model|stream|stream_options|max_.*|models|fallbacks|route|messages|input|contents|metadata|extra_.*|additional_fields|base_url|api_key|auth_token|timeout|max_retries|proxy|http_client|generation_?[cC]onfig|__proto__)$/
 
 t.test('what decisions.md 72 does not name arrives byte for byte, on every wire', async t => {
   let sent = 0
@@ -125,7 +141,7 @@ t.test('what decisions.md 72 does not name arrives byte for byte, on every wire'
     text.map(one => JSON.stringify(one)),
     oddJson
   )
-  const protocol = fc.constantFrom('completions', 'messages', 'content')
+  const protocol = fc.constantFrom('completions', 'responses', 'messages', 'content')
   fc.assert(
     fc.property(protocol, members, blank, content, fc.boolean(), (protocol, members, blank, content, isLast) => {
       const list =
@@ -133,10 +149,10 @@ t.test('what decisions.md 72 does not name arrives byte for byte, on every wire'
           ? `[{"role":"user","parts":[{"text":${content}}]}]`
           : `[{"role":"user","content":${content}}]`
       const given = [
-        `"${protocol === 'content' ? 'contents' : 'messages'}"${blank}:${blank}${list}`,
+        `"${conversations[protocol]}"${blank}:${blank}${list}`,
         ...members.map(([name, json]) => `${JSON.stringify(name)}:${blank}${json}`)
       ]
-      const model = `${kinds[protocol]}/alias`
+      const model = `${protocol}/alias`
       const write = (name: string) => {
         const all =
           protocol === 'content' ? given : isLast ? [...given, `"model":"${name}"`] : [`"model":"${name}"`, ...given]
@@ -235,7 +251,7 @@ t.test('the short way of a plain chat has the result of the general way, on ever
   fc.assert(
     fc.property(body, job, fc.constantFrom(undefined, 1), fc.nat({ max: 3 }), (body, options, space, offset) => {
       const { protocol, alias, isStream } = options
-      const model = `${kinds[protocol]}/${alias}`
+      const model = `${protocol}/${alias}`
       const { messages, contents, ...members } = body
       const sent = protocol === 'content' ? { contents, ...members } : { model, messages, ...members }
       const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(JSON.stringify(sent, null, space))]).subarray(

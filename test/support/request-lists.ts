@@ -3,6 +3,7 @@
 
 import { BASE_FEATURES } from '../../shared/profile.ts'
 import type { ChatConfiguration } from '../../worker/bridge/plan-chat.ts'
+import type { AliasRoute } from '../../worker/bridge/resolve-route.ts'
 import { planUpstreamHeaders } from '../../worker/execution/upstream-headers.ts'
 import { type ClientProtocol, GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { readEmbeddingsRequest } from '../../worker/protocols/completions/client/embeddings.ts'
@@ -562,11 +563,12 @@ function planHeaders(extraHeaders: JsonObject | undefined): void {
 /** The contract of a provider that speaks the client's own protocol. */
 export const OWN_WIRE = 'own wire'
 
-/** The kinds whose wire is a client protocol. */
-const ownKinds: Partial<Record<ClientProtocol, string>> = {
-  completions: 'chat_compatible',
-  messages: 'messages_compatible',
-  content: 'content_compatible'
+/** What speaks each client protocol. */
+const ownKinds: Readonly<Record<ClientProtocol, Pick<AliasRoute, 'providerKind' | 'wire'>>> = {
+  completions: { providerKind: 'chat_compatible' },
+  responses: { providerKind: 'chat_compatible', wire: 'responses' },
+  messages: { providerKind: 'messages_compatible' },
+  content: { providerKind: 'content_compatible' }
 }
 
 function chat(protocol: ClientProtocol): Operation['run'] {
@@ -579,15 +581,21 @@ function chat(protocol: ClientProtocol): Operation['run'] {
     apiMode,
     translate(apiMode, environment)
   ])
-  const kind = ownKinds[protocol]
-  return Object.fromEntries(kind === undefined ? run : [[OWN_WIRE, translate('v1', serveBy(kind))], ...run])
+  return Object.fromEntries([[OWN_WIRE, translate('v1', serveBy(ownKinds[protocol]))], ...run])
 }
 
 /** The alias of all bodies on a provider of a kind, which reads texts only. */
-function serveBy(providerKind: string): typeof environment {
+function serveBy(kind: Pick<AliasRoute, 'providerKind' | 'wire'>): typeof environment {
   const capabilities = { features: [...BASE_FEATURES, 'text', 'function_tools'], outputTokensMax: 1000 }
-  const alias = { profileId: 'own', providerKind, upstreamModel: 'gemini-3', slotKey: '', capabilities }
-  const options = { chatPath: '', messagesPath: '', countTokensPath: '', modelsPath: '/models', embeddingsPath: '' }
+  const alias = { profileId: 'own', ...kind, upstreamModel: 'gemini-3', slotKey: '', capabilities }
+  const options = {
+    chatPath: '',
+    responsesPath: '',
+    messagesPath: '',
+    countTokensPath: '',
+    modelsPath: '/models',
+    embeddingsPath: ''
+  }
   const routes = { aliases: new Map([['m', alias]]) }
   return { ...environment, settings: { routes, providerOptions: { own: options } } }
 }

@@ -41,8 +41,6 @@ export class JsonCursor {
   end = 0
   /** The last text has escapes. */
   isEscaped = false
-  /** One of its escapes is a surrogate, half of a character. */
-  hasSurrogate = false
   readonly #bytes: Buffer
   /** The memory behind `bytes`, four bytes at a time. */
   readonly #words: Int32Array
@@ -82,7 +80,6 @@ export class JsonCursor {
     if (!this.take(QUOTE)) return false
     const bytes = this.#bytes
     this.isEscaped = false
-    this.hasSurrogate = false
     this.start = this.at
     let index = this.#findSpecial(this.at)
     while (bytes[index] === BACKSLASH) {
@@ -186,7 +183,6 @@ export class JsonCursor {
         return from + 2
       case 0x75:
         for (let index = from + 2; index < from + 6; index++) if (!isHexadecimal(bytes[index])) return -1
-        if (isSurrogate(bytes[from + 2], bytes[from + 3])) this.hasSurrogate = true
         return from + 6
       default:
         return -1
@@ -230,9 +226,4 @@ function isHexadecimal(code: number | undefined): boolean {
   if (code === undefined) return false
   const lower = code | 0x20
   return isDigit(code) || (lower >= 0x61 && lower <= 0x66)
-}
-
-/** The first two digits of U+D800 to U+DFFF. */
-function isSurrogate(first = 0, second = 0): boolean {
-  return (first | 0x20) === 0x64 && second >= 0x38
 }

@@ -54,8 +54,6 @@ t.test('a text is passed exactly where it is valid JSON', async t => {
       const inner = bytes.subarray(cursor.start, cursor.end).toString()
       if (inner !== written.slice(1, -1)) throw new Error('another place')
       if (cursor.isEscaped !== inner.includes('\\')) throw new Error('escapes')
-      const isHalf = /\\u[dD][89a-fA-F]/.test(inner.replaceAll('\\\\', ''))
-      if (cursor.hasSurrogate !== isHalf) throw new Error('surrogates')
     }),
     { numRuns: 3000 }
   )
