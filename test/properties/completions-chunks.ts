@@ -15,7 +15,9 @@ export function readStrictly(text: string): ReadStream {
   const frames = text.slice(0, -2).split('\n\n')
   for (const frame of frames) check(/^data: [^\n]+$/.test(frame), 'a frame is one data line')
   const payloads = frames.map(frame => frame.slice('data: '.length))
-  check(payloads.pop() === '[DONE]', '[DONE] is last')
+  // A failed stream does not end well (decisions.md 108).
+  const isFailed = payloads.at(-1)?.startsWith('{"error"') === true
+  check(isFailed || payloads.pop() === '[DONE]', '[DONE] is last, unless the stream failed')
   check(!payloads.includes('[DONE]'), '[DONE] occurs once')
   const documents: Array<CompletionsChunk | ErrorEnvelope> = payloads.map(payload => JSON.parse(payload))
   const last = documents.at(-1)
