@@ -157,8 +157,10 @@ t.test('the official SDK accumulates any stream into the whole response (A2, A6,
       const reads = withoutLateState(play(given))
       const message = await accumulateWithSdk(writeStream(given, undefined, reads))
       const response = accumulateEvents(reads.flat())
-      const whole = writeMessagesResponse(response, contextOf(given))
-      assert.deepEqual(normalizeSdkMessage(message, response), JSON.parse(JSON.stringify(whole)))
+      const whole = JSON.parse(JSON.stringify(writeMessagesResponse(response, contextOf(given))))
+      // Beside calls with ids of the provider it is that of a stream (decisions.md 82).
+      for (const block of whole.content) if (block.signature === GATEWAY_SIGNATURE) block.signature = ''
+      assert.deepEqual(normalizeSdkMessage(message, response), whole)
     }),
     { numRuns: 300 }
   )
