@@ -3,16 +3,6 @@
 /** The labels of a sample that is reported for the first time: index of the series and values in the order of its labels. */
 export type NewLabelSet = readonly [series: number, values: ReadonlyArray<string | null>]
 
-/** One observation of a bucket, with the trace that it belongs to. */
-export interface BucketExemplar {
-  readonly cell: number
-  readonly bucket: number
-  readonly traceId: string
-  readonly value: number
-  /** Milliseconds since the epoch. */
-  readonly timestampMs: number
-}
-
 /**
  * Each process numbers its samples in the order in which it creates them; such a number is a cell.
  * Counters and histograms are sent as increments since the last delta, so that the sum of all
@@ -25,7 +15,6 @@ export interface MetricsDelta {
   readonly cells: Uint32Array
   /** The numbers of these cells one after the other; `slotCount` says how many each has. */
   readonly values: Float64Array
-  readonly exemplars: readonly BucketExemplar[]
 }
 
 /** Whether a value of another process has the form of a delta; the aggregator checks what it refers to. */
@@ -38,8 +27,6 @@ export function isMetricsDelta(value: unknown): value is MetricsDelta {
     'cells' in value &&
     value.cells instanceof Uint32Array &&
     'values' in value &&
-    value.values instanceof Float64Array &&
-    'exemplars' in value &&
-    Array.isArray(value.exemplars)
+    value.values instanceof Float64Array
   )
 }

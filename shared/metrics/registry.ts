@@ -13,7 +13,7 @@ import {
   metricNames,
   slotCount
 } from './definitions.ts'
-import type { BucketExemplar, MetricsDelta, NewLabelSet } from './delta.ts'
+import type { MetricsDelta, NewLabelSet } from './delta.ts'
 import { LABEL_SETS_MAX, OVERFLOW_ROUTE } from './limits.ts'
 
 export interface CounterCell {
@@ -28,7 +28,7 @@ export interface GaugeCell {
 
 export interface HistogramCell {
   /** Counts a value. `traceId` names the sampled trace that it belongs to. */
-  observe(value: number, traceId?: string): void
+  observe(value: number): void
 }
 
 /** A series, which finds or creates the sample of a label set. Callers may keep the sample. */
@@ -81,7 +81,6 @@ class CellStore {
   cellCount = 0
   readonly #changed: Cell[] = []
   #newLabelSets: NewLabelSet[] = []
-  #exemplars = new Map<string, BucketExemplar>()
   #used = 0
 
   create(series: number, labels: ReadonlyArray<string | null>): Cell {
@@ -105,11 +104,6 @@ class CellStore {
     this.#changed.push(cell)
   }
 
-  /** The last exemplar of a bucket wins. */
-  noteExemplar(exemplar: BucketExemplar): void {
-    this.#exemplars.set(`${exemplar.cell} ${exemplar.bucket}`, exemplar)
-  }
-
   takeDelta(): MetricsDelta | undefined {
     const changed = this.#changed
     if (changed.length === 0) return undefined
@@ -123,10 +117,9 @@ class CellStore {
       cell.moveInto(values, position)
       position += cell.width
     }
-    const delta = { labelSets: this.#newLabelSets, cells, values, exemplars: [...this.#exemplars.values()] }
+    const delta = { labelSets: this.#newLabelSets, cells, values }
     changed.length = 0
     this.#newLabelSets = []
-    this.#exemplars.clear()
     return delta
   }
 }
@@ -164,13 +157,11 @@ class Cell implements CounterCell, GaugeCell, HistogramCell {
     this.#mark()
   }
 
-  observe(value: number, traceId?: string): void {
+  observe(value: number): void {
     const bucket = findBucket(this.#buckets, value)
     this.#increase(this.#start + bucket, 1)
     this.#increase(this.#start + this.width - 1, value)
     this.#mark()
-    if (traceId === undefined) return
-    this.#store.noteExemplar({ cell: this.id, bucket, traceId, value, timestampMs: Date.now() })
   }
 
   /** Copies the numbers into a delta; what counts up starts again at 0. */

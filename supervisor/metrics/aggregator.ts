@@ -10,7 +10,7 @@ import {
   metricNames,
   slotCount
 } from '../../shared/metrics/definitions.ts'
-import type { BucketExemplar, MetricsDelta, NewLabelSet } from '../../shared/metrics/delta.ts'
+import type { MetricsDelta, NewLabelSet } from '../../shared/metrics/delta.ts'
 import { createModelBound, LABEL_SETS_MAX, OVERFLOW_ROUTE } from '../../shared/metrics/limits.ts'
 
 /** The total of one label set. */
@@ -20,8 +20,6 @@ export interface Sample {
   /** One number, or for a histogram the count of each bucket and the sum. Changes with each delta. */
   readonly values: Float64Array
   readonly createdAtMs: number
-  /** The last exemplar of each bucket that has one. */
-  readonly exemplars: ReadonlyMap<number, BucketExemplar> | undefined
 }
 
 export interface MetricsAggregator {
@@ -67,13 +65,13 @@ export function createMetricsAggregator(
 
   /** Whether all of the delta is about known series and cells, so that it can be added without a further check. */
   function fits(known: readonly Cell[], delta: MetricsDelta): boolean {
-    const { labelSets, cells, values, exemplars } = delta
+    const { labelSets, cells, values } = delta
     if (!labelSets.every(fitsSeries)) return false
     const widthOf = (id: number) =>
       known[id]?.totals.width ?? series[labelSets[id - known.length]?.[0] ?? -1]?.width ?? Number.NaN
     let length = 0
     for (const id of cells) length += widthOf(id)
-    return length === values.length && exemplars.every(({ cell }) => !Number.isNaN(widthOf(cell)))
+    return length === values.length
   }
 
   return {
@@ -92,7 +90,6 @@ export function createMetricsAggregator(
         if (cell.isOverflow) overflowSeries.addOne()
         position += width
       }
-      for (const exemplar of delta.exemplars) (cells[exemplar.cell] as Cell).sample.noteExemplar(exemplar)
       return true
     },
     releaseOwner(owner) {
@@ -139,22 +136,12 @@ class SampleTotal implements Sample {
   readonly createdAtMs: number
   /** Of a gauge: the values of the processes. */
   readonly parts = new Set<Cell>()
-  #exemplars: Map<number, BucketExemplar> | undefined
 
   constructor(key: string, { labels, width, createdAtMs }: { labels: Labels; width: number; createdAtMs: number }) {
     this.key = key
     this.labels = labels
     this.values = new Float64Array(width)
     this.createdAtMs = createdAtMs
-  }
-
-  get exemplars(): ReadonlyMap<number, BucketExemplar> | undefined {
-    return this.#exemplars
-  }
-
-  noteExemplar(exemplar: BucketExemplar): void {
-    this.#exemplars ??= new Map()
-    this.#exemplars.set(exemplar.bucket, exemplar)
   }
 }
 

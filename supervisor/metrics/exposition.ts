@@ -9,7 +9,6 @@ import {
   metricDefinitions,
   metricNames
 } from '../../shared/metrics/definitions.ts'
-import type { BucketExemplar } from '../../shared/metrics/delta.ts'
 import type { MetricsFormat } from '../../shared/metrics/format.ts'
 import type { MetricsAggregator, Sample } from './aggregator.ts'
 
@@ -80,12 +79,6 @@ interface Line {
   readonly labels: Readonly<Record<string, string>>
   readonly sharedLabels: Readonly<Record<string, string>>
   readonly value: number
-  readonly exemplar?: {
-    readonly labelSet: { readonly trace_id: string }
-    readonly value: number
-    /** Seconds. */
-    readonly timestamp: number
-  }
 }
 
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({})
@@ -173,13 +166,10 @@ class TextSource {
 
   #writeBuckets(lines: Line[], sample: Sample): void {
     const metricName = `${this.#options.name}_bucket`
-    const { exemplars } = sample
     let count = 0
     for (const [index, sharedLabels] of this.#readBucketLabels(sample).entries()) {
       count += sample.values[index] ?? 0
-      const line = { metricName, labels: NO_LABELS, sharedLabels, value: count }
-      const exemplar = exemplars?.get(index)
-      lines.push(exemplar === undefined ? line : { ...line, exemplar: writeExemplar(exemplar) })
+      lines.push({ metricName, labels: NO_LABELS, sharedLabels, value: count })
     }
   }
 
@@ -194,12 +184,8 @@ class TextSource {
   #emptySample(): Sample {
     const { definition, totals } = this.#options
     const width = definition.type === 'histogram' ? definition.buckets.length + 2 : 1
-    return { labels: {}, values: new Float64Array(width), createdAtMs: totals.startedAtMs, exemplars: undefined }
+    return { labels: {}, values: new Float64Array(width), createdAtMs: totals.startedAtMs }
   }
-}
-
-function writeExemplar({ traceId, value, timestampMs }: BucketExemplar): NonNullable<Line['exemplar']> {
-  return { labelSet: { trace_id: traceId }, value: round(value), timestamp: timestampMs / 1000 }
 }
 
 /** OpenMetrics asks for `1.0` where the text format has `1`. */

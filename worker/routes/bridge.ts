@@ -8,6 +8,7 @@ import {
   createSupportMatrixDocument
 } from '../../shared/bridge-documents.ts'
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import { createReadinessDocument } from '../../shared/documents.ts'
 import { findDynamicProfile } from '../../shared/profile-routes.ts'
 import { supportMatrix } from '../../shared/support-matrix.ts'
 import { type CapabilityQuery, readCapabilityQuery } from '../bridge/capabilities/capability-query.ts'
@@ -28,12 +29,12 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 /** The parts of a worker that these documents report. */
 export type BridgeFacts = Pick<
   WorkerRuntime,
-  'catalog' | 'drainGate' | 'profiles' | 'revisions' | 'routes' | 'settings'
+  'catalog' | 'drainGate' | 'profiles' | 'readReadiness' | 'revisions' | 'routes' | 'settings'
 >
 
 /** Mounts `/bridge/models` and `/bridge/capabilities`. Both need no key; while the gateway drains they are refused. */
 export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): void {
-  const { catalog, drainGate, profiles, revisions, routes, settings } = facts
+  const { catalog, drainGate, profiles, readReadiness, revisions, routes, settings } = facts
   const writeModels = createSnapshotWriter(snapshot => JSON.stringify(createBridgeModelsDocument(snapshot, revisions)))
   const matrix = JSON.stringify(createSupportMatrixDocument(supportMatrix, revisions))
 
@@ -82,7 +83,11 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
   mount('/bridge/models', async context => writeModels(await readCatalog(context, 'model_catalog_unavailable')))
   mount('/bridge/capabilities', context => {
     const query = readCapabilityQuery(context.query, { defaultApiMode: settings.upstreamApiMode })
-    return query === undefined ? matrix : writeCapabilities(context, query)
+    if (query !== undefined) return writeCapabilities(context, query)
+    // A supervisor plans routes by the matrix, and a gateway that is not ready has none yet.
+    const [reason] = createReadinessDocument(readReadiness()).reasons
+    if (reason !== undefined) throw new GatewayError('gateway_not_ready', { reason: reason.reason_id })
+    return matrix
   })
 }
 

@@ -48,6 +48,7 @@ const errorDocument = (code: string, reason: string) => ({
 })
 
 t.test('bridge 58: the support matrix has every cell and row in order, and its revision', async t => {
+  await waitUntil(async () => (await get(`${url}/ready`)).status === 200, 'the gateway is ready')
   const { status, json } = await get(`${url}/bridge/capabilities?ignored=1`)
   t.equal(status, 200)
   t.equal(json.schema_version, 'gateway.route-support-matrix.v1')
@@ -213,7 +214,9 @@ t.test('bridge 52: without an upstream the model document is a 503 that shows no
   const capabilities = await askCapabilities(max, 'v2', alone)
   t.equal(capabilities.status, 503)
   t.match(capabilities.json, errorDocument('gateway_not_ready', 'effective_capabilities_unavailable'))
-  t.equal((await get(`${alone.url}/bridge/capabilities`)).status, 200, 'the matrix needs no catalog')
+  const whole = await get(`${alone.url}/bridge/capabilities`)
+  t.equal(whole.status, 503, 'nothing is planned by the matrix of a gateway that is not ready')
+  t.match(whole.json, errorDocument('gateway_not_ready', 'model_inventory_unavailable'))
 })
 
 t.test('bridge 53: a stale list is served and shown as stale', async t => {

@@ -90,7 +90,7 @@ class MetricsObserver implements RequestObserver {
     life.called = provider
     life.upstreamMs += durationMs
     life.lastErrorStatus = isError(status) ? status : undefined
-    upstreamDurations.at(protocol, provider, route, status).observe(durationMs / 1000, findTrace(request))
+    upstreamDurations.at(protocol, provider, route, status).observe(durationMs / 1000)
     if (isError(status)) upstreamErrors.at(protocol, provider, route, status).add(1)
     upstreamRequests.at(provider, status).add(1)
     if (attempt > 0) upstreamRetries.at(provider).add(1)
@@ -116,7 +116,7 @@ class MetricsObserver implements RequestObserver {
     life.isStreamCounted = true
     streamsInFlight.at(protocol).add(1)
     if (life.model !== undefined) {
-      firstBytes.at(life.model, protocol, life.provider).observe(afterMs / 1000, findTrace(request))
+      firstBytes.at(life.model, protocol, life.provider).observe(afterMs / 1000)
     }
   }
 
@@ -125,7 +125,7 @@ class MetricsObserver implements RequestObserver {
     if (life?.model === undefined) return
     life.firstTokenMs = afterMs
     const tokens = this.#series.firstTokens.at(life.model, request.protocol, life.provider)
-    tokens.observe(afterMs / 1000, findTrace(request))
+    tokens.observe(afterMs / 1000)
   }
 
   anomaly(request: RequestView): void {
@@ -141,11 +141,10 @@ class MetricsObserver implements RequestObserver {
     const { protocol, route } = request
     const { lifecycle, durationMs } = closed
     const series = this.#series
-    const traceId = findTrace(request)
     const status = String(closed.status)
     const method = METHODS.has(request.method) ? request.method : OTHER_METHOD
     series.requests.at(lifecycle, method, protocol, provider, route, status).add(1)
-    series.durations.at(lifecycle, method, protocol, provider, route, status).observe(durationMs / 1000, traceId)
+    series.durations.at(lifecycle, method, protocol, provider, route, status).observe(durationMs / 1000)
     series.requestsInFlight.at(protocol).add(-1)
     if (life.isStreamCounted) series.streamsInFlight.at(protocol).add(-1)
     if (life.isAuthenticationFailed) series.authenticationFailures.at(protocol, route, status).add(1)
@@ -155,7 +154,7 @@ class MetricsObserver implements RequestObserver {
     if (life.hasUpstreamCall) {
       // Uploads of one request run at the same time, so their sum may exceed the duration.
       const overheadMs = Math.max(0, durationMs - life.upstreamMs)
-      series.overheads.at(protocol, life.called).observe(overheadMs / 1000, traceId)
+      series.overheads.at(protocol, life.called).observe(overheadMs / 1000)
     }
     this.#countTokens(request, life, closed)
   }
@@ -172,15 +171,14 @@ class MetricsObserver implements RequestObserver {
     if (inputTokens !== undefined) this.#series.inputTokens.at(model, protocol, provider, route).add(inputTokens)
     if (outputTokens === undefined) return
     this.#series.outputTokens.at(model, protocol, provider, route).add(outputTokens)
-    const traceId = findTrace(request)
     if (lifecycle === 'request_completed' && outputTokens > 0) {
-      tokenRates.at(model, protocol, provider).observe((outputTokens * 1000) / durationMs, traceId)
+      tokenRates.at(model, protocol, provider).observe((outputTokens * 1000) / durationMs)
     }
     if (lifecycle !== 'streaming_completed' || firstTokenMs === undefined || outputTokens < 2) return
     // The time starts with the first token.
     const perTokenMs = (durationMs - firstTokenMs) / (outputTokens - 1)
-    interTokens.at(model, protocol, provider).observe(perTokenMs / 1000, traceId)
-    if (perTokenMs > 0) tokenRates.at(model, protocol, provider).observe(1000 / perTokenMs, traceId)
+    interTokens.at(model, protocol, provider).observe(perTokenMs / 1000)
+    if (perTokenMs > 0) tokenRates.at(model, protocol, provider).observe(1000 / perTokenMs)
   }
 }
 
@@ -212,12 +210,4 @@ function isError(status: string): boolean {
   if (status === 'cancelled') return false
   const code = Number(status)
   return Number.isNaN(code) || code >= 400
-}
-
-/**
- * The trace of a request whose span is exported: an exemplar of any other trace could not be
- * opened.
- */
-function findTrace({ traceContext }: RequestView): string | undefined {
-  return traceContext?.isSampled === true ? traceContext.traceId : undefined
 }
