@@ -30,7 +30,8 @@ function createPlace(provider: Provider, seat: Seat): Place {
       new URL(baseUrl(emulator, seat, `${name}-${seat}`)).pathname.replace(/\/v1(beta)?$/, '') +
       chatPath(models[seat], false),
     isNative: false,
-    ...(provider === content ? { passes: 'content', hasWholeCalls: true, signsCalls: seat === 'keyed' } : {}),
+    passes: provider.passes,
+    ...(provider === content ? { hasWholeCalls: true, signsCalls: seat === 'keyed' } : {}),
     statusOf: status => ([401, 403, 404].includes(status) ? 502 : status)
   }
 }

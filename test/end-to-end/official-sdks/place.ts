@@ -1,6 +1,7 @@
 // Where the cases of the official SDKs run: a gateway, a model of it, and what is different behind it.
 
 import type { Emulator } from '../../../ops/emulator/server.ts'
+import type { ClientProtocol } from '../../../worker/normalized/index.ts'
 
 export interface Place {
   /** In the names of the tests. */
@@ -17,7 +18,7 @@ export interface Place {
   chatPath: string
   isNative: boolean
   /** The protocol of the provider's wire: its bodies arrive there as the client sent them. */
-  passes?: 'content'
+  passes?: ClientProtocol
   /** The provider sends each call in one piece, so that a stream cannot break within one. */
   hasWholeCalls?: boolean
   /** The provider signs its calls; a family that has no place for that shows an empty thought in front of the call. */
