@@ -6,7 +6,7 @@ import { wholeBodies } from '../../test/end-to-end/system/whole-bodies.ts'
 import * as completions from '../../worker/protocols/completions/client/schema.ts'
 import * as content from '../../worker/protocols/content/client/schema.ts'
 import * as messages from '../../worker/protocols/messages/client/schema.ts'
-import * as responses from '../../worker/protocols/responses/client/schema.ts'
+import { clientFaces } from '../../worker/protocols/registry.ts'
 import { collectDonors, copyTree, type Donors, type Tree } from './json-tree.ts'
 
 export interface RequestBase {
@@ -34,14 +34,18 @@ export function readRequestBases(): { bases: RequestBase[]; donors: Donors } {
     )
   )
   const bases = [...listWhole(), ...recorded, ...listModels()]
-  const tables = [completions, content, messages, responses].flatMap(module =>
-    Object.values(module).filter(value => typeof value === 'object')
+  const others = [completions, content, messages].flatMap(module =>
+    Object.values<unknown>(module).filter(value => typeof value === 'object' && value !== null)
+  )
+  // The last name of a path such as `reasoning.summary`.
+  const members = Object.values(clientFaces).flatMap(face =>
+    Object.keys(face.members.rows).map(path => path.slice(path.lastIndexOf('.') + 1))
   )
   return {
     bases,
     donors: collectDonors(
       bases.map(({ body }) => body),
-      tables.flatMap(Object.keys)
+      [...others.flatMap(table => Object.keys(table as object)), ...members]
     )
   }
 }

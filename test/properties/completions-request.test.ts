@@ -3,7 +3,8 @@ import t from 'tap'
 import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { readEmbeddingsRequest } from '../../worker/protocols/completions/client/embeddings.ts'
 import { readCompletionsRequest } from '../../worker/protocols/completions/client/face.ts'
-import { chatParameters, embeddingsParameters } from '../../worker/protocols/completions/client/schema.ts'
+import { embeddingsParameters } from '../../worker/protocols/completions/client/schema.ts'
+import { chatParameters } from '../../worker/protocols/completions/members.ts'
 import * as fc from '../support/properties.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>

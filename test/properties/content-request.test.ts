@@ -10,11 +10,10 @@ import { readContentRequest } from '../../worker/protocols/content/client/face.t
 import { convertOpenApiSchema } from '../../worker/protocols/content/client/openapi-schema.ts'
 import {
   batchEmbedContentsParameters,
-  contentParameters,
   countTokensParameters,
-  embedContentParameters,
-  generationParameters
+  embedContentParameters
 } from '../../worker/protocols/content/client/schema.ts'
+import { contentParameters, generationParameters } from '../../worker/protocols/content/members.ts'
 import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
 import * as fc from '../support/properties.ts'

@@ -3,7 +3,8 @@ import t from 'tap'
 import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { readCountTokensRequest } from '../../worker/protocols/messages/client/count-tokens.ts'
 import { readMessagesRequest } from '../../worker/protocols/messages/client/face.ts'
-import { countTokensParameters, messagesParameters } from '../../worker/protocols/messages/client/schema.ts'
+import { countTokensParameters } from '../../worker/protocols/messages/client/schema.ts'
+import { messagesParameters } from '../../worker/protocols/messages/members.ts'
 import * as fc from '../support/properties.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>

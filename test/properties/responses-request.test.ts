@@ -3,7 +3,7 @@ import t from 'tap'
 import { GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { writeEcho } from '../../worker/protocols/responses/client/echo.ts'
 import { readResponsesRequest } from '../../worker/protocols/responses/client/face.ts'
-import { responsesParameters } from '../../worker/protocols/responses/client/schema.ts'
+import { responsesParameters } from '../../worker/protocols/responses/members.ts'
 import * as fc from '../support/properties.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>

@@ -80,7 +80,8 @@ const aliases = new Map(
         slotKey: 'p\nexact-model',
         capabilities: {
           features: name === 'small' ? [...BASE_FEATURES, 'text'] : FEATURE_NAMES,
-          outputTokensMax: 1000
+          outputTokensMax: 1000,
+          contextWindow: 1_000_000
         }
       }
     ])

@@ -1,7 +1,7 @@
 // A chat request on the native route as pure steps: read, plan and write the request, then read the upstream's bytes and write the
 // response. No connection is opened, so a test describes both sides of an exchange in a few lines.
 
-import { admitRequest } from '../../worker/bridge/admit.ts'
+import { admitFeatures } from '../../worker/bridge/admit-features.ts'
 import { LeftOut } from '../../worker/bridge/left-out.ts'
 import { resolveRoute } from '../../worker/bridge/resolve-route.ts'
 import { settleConversation } from '../../worker/bridge/settle-conversation.ts'
@@ -86,7 +86,7 @@ export function createSend<Written>(face: RouteFace<Written>) {
     const plan = resolveRoute(request, mode, { routes: { aliases: new Map(), dynamic }, faces })
     const nativeFace = faces.native[mode]
     settleConversation(request, nativeFace.accepts)
-    admitRequest(request, nativeFace.accepts, new LeftOut(false))
+    admitFeatures(request, nativeFace.accepts, new LeftOut(false))
     const target = { upstreamModel: plan.upstreamModel }
     const written = nativeFace.writeChat(request, target, { ...plainOptions, ...changes })
     // A request that was translated in a pool thread comes back without its messages.

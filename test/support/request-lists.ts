@@ -7,7 +7,8 @@ import type { AliasRoute } from '../../worker/bridge/resolve-route.ts'
 import { planUpstreamHeaders } from '../../worker/execution/upstream-headers.ts'
 import { type ClientProtocol, GatewayError, type JsonObject, type JsonValue } from '../../worker/normalized/index.ts'
 import { readEmbeddingsRequest } from '../../worker/protocols/completions/client/embeddings.ts'
-import { chatParameters, embeddingsParameters } from '../../worker/protocols/completions/client/schema.ts'
+import { embeddingsParameters } from '../../worker/protocols/completions/client/schema.ts'
+import { chatParameters } from '../../worker/protocols/completions/members.ts'
 import { readCountTokensRequest as readContentCount } from '../../worker/protocols/content/client/count-tokens.ts'
 import {
   readBatchEmbedContentsRequest,
@@ -16,19 +17,16 @@ import {
 import {
   batchEmbedContentsParameters,
   countTokensParameters as contentCountParameters,
-  contentParameters,
-  embedContentParameters,
-  generationParameters
+  embedContentParameters
 } from '../../worker/protocols/content/client/schema.ts'
+import { contentParameters, generationParameters } from '../../worker/protocols/content/members.ts'
 import type { ApiMode, WrittenPost } from '../../worker/protocols/face.ts'
 import { readCountTokensRequest as readMessagesCount } from '../../worker/protocols/messages/client/count-tokens.ts'
-import {
-  countTokensParameters as messagesCountParameters,
-  messagesParameters
-} from '../../worker/protocols/messages/client/schema.ts'
+import { countTokensParameters as messagesCountParameters } from '../../worker/protocols/messages/client/schema.ts'
+import { messagesParameters } from '../../worker/protocols/messages/members.ts'
 import type { NativeOptions } from '../../worker/protocols/native/options.ts'
 import { findProviderFace, providerFaces } from '../../worker/protocols/registry.ts'
-import { responsesParameters } from '../../worker/protocols/responses/client/schema.ts'
+import { responsesParameters } from '../../worker/protocols/responses/members.ts'
 import type { ParameterTable } from '../../worker/protocols/shared/parameters.ts'
 import { translateChat } from '../../worker/translation/chat.ts'
 import { readJsonObject } from '../../worker/translation/json-body.ts'
@@ -586,7 +584,11 @@ function chat(protocol: ClientProtocol): Operation['run'] {
 
 /** The alias of all bodies on a provider of a kind, which reads texts only. */
 function serveBy(kind: Pick<AliasRoute, 'providerKind' | 'wire'>): typeof environment {
-  const capabilities = { features: [...BASE_FEATURES, 'text', 'function_tools'], outputTokensMax: 1000 }
+  const capabilities = {
+    features: [...BASE_FEATURES, 'text', 'function_tools'],
+    outputTokensMax: 1000,
+    contextWindow: 1_000_000
+  }
   const alias = { profileId: 'own', ...kind, upstreamModel: 'gemini-3', slotKey: '', capabilities }
   const options = {
     chatPath: '',

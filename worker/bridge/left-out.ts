@@ -10,11 +10,16 @@ const NOTHING: readonly string[] = Object.freeze([])
 /** Gathers the fields, or refuses the first of them for a client or an alias that wants exactness. */
 export class LeftOut {
   readonly #isRefused: boolean
+  readonly #spell: (path: string) => string
   #paths: Set<string> | undefined
 
-  /** @param isRefused every field that would be left out is refused (decisions.md 71). */
-  constructor(isRefused: boolean) {
+  /**
+   * @param isRefused every field that would be left out is refused (decisions.md 71).
+   * @param spell gives a field the client's own name, in a protocol that has several for one.
+   */
+  constructor(isRefused: boolean, spell: (path: string) => string = path => path) {
     this.#isRefused = isRefused
+    this.#spell = spell
   }
 
   /** Whether a field is refused where it would be left out. */
@@ -25,12 +30,13 @@ export class LeftOut {
   /**
    * Notes a field that is left out; '' for one that the client's protocol has no name for. Raises `unsupported_semantic` where such fields
    * are refused.
+   * @param refusedPath the field that a refusal names, where it is more exact.
    */
-  add(path: string, reasonId?: string): void {
-    if (this.#isRefused) throw unsupportedSemantic(path, reasonId)
+  add(path: string, reasonId?: string, refusedPath = path): void {
+    if (this.#isRefused) throw unsupportedSemantic(refusedPath, reasonId)
     if (path === '') return
     this.#paths ??= new Set()
-    this.#paths.add(path)
+    this.#paths.add(this.#spell(path))
   }
 
   /** All fields, each once, in code-point order. */

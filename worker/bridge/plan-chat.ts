@@ -2,12 +2,15 @@
 // I/O; the routes of chats and the debugging routes share it.
 
 import { GatewayError, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
-import type { ApiMode, ChatClientFace, ProviderFace, WrittenChat } from '../protocols/face.ts'
+import type { ApiMode, ChatClientFace, ChatTarget, ProviderFace, WrittenChat } from '../protocols/face.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import type { JsonEdits } from '../protocols/shared/edits.ts'
-import { admitRequest, admitRoute, admitToAlias } from './admit.ts'
+import { admitRoute, admitToAlias } from './admit.ts'
+import { admitFeatures } from './admit-features.ts'
 import { LeftOut } from './left-out.ts'
 import { nameModel } from './name-model.ts'
+import { noteMembers } from './note-members.ts'
+import { boundOutput, findOutputMax } from './output-limit.ts'
 import { type ExecutionPlan, type RouteTable, resolveRoute } from './resolve-route.ts'
 import { settleConversation } from './settle-conversation.ts'
 
@@ -25,6 +28,8 @@ export interface ReadChat {
   request: NormalizedRequest
   /** The body that `request` was read from; absent for one that comes from elsewhere. */
   body?: JsonObject
+  /** The length of that body. */
+  bodyBytes?: number
   /** The route where something else than the request's model selects it. */
   plan?: ExecutionPlan
   /** `ReadContext.wireHeaders`. */
@@ -67,47 +72,52 @@ export function planChat(
 }
 
 function writeChat(
-  { protocol, request, body, wireHeaders, refusesUnsupported }: ReadChat,
+  { protocol, request, body, bodyBytes, wireHeaders, refusesUnsupported }: ReadChat,
   plan: ExecutionPlan,
   { providerOptions, faces }: Pick<ChatConfiguration, 'providerOptions'> & { faces: ProviderFaces }
 ): PlannedChat {
-  const client = clientFaces[protocol]
-  const leftOut = new LeftOut(refusesUnsupported === true || plan.capabilities?.refusesUnsupported === true)
+  const client: ChatClientFace = clientFaces[protocol]
+  const spell = (field: string): string => (body === undefined ? field : (client.spellField?.(body, field) ?? field))
+  const leftOut = new LeftOut(refusesUnsupported === true || plan.capabilities?.refusesUnsupported === true, spell)
   const cell = admitRoute(plan, protocol)
   const face = findProviderFace(faces, plan)
   const sameWire = body === undefined || face.sameWire?.protocol !== protocol ? undefined : face.sameWire
   const isSameWire = sameWire !== undefined
   if (!isSameWire && request.refusal !== undefined) throw request.refusal
   settleConversation(request, face.accepts)
-  if (!isSameWire && face.accepts.unexpressed === 'refused' && body !== undefined)
-    client.assertExpressed(body, request, face.accepts)
-  // A history never fails a request, unless client or alias want exactness (decisions.md 71 and 75).
-  if (!isSameWire && leftOut.isRefused && body !== undefined) client.assertHistoryExpressed(body, request)
-  try {
-    if (plan.capabilities !== undefined) plan.admission = admitToAlias(request, plan.capabilities, { cell, isSameWire })
-    if (!isSameWire) admitRequest(request, face.accepts, leftOut)
-  } catch (thrown) {
-    throw body === undefined ? thrown : spellParam(thrown, client, body)
-  }
   const { upstreamModel } = plan
   const options = providerOptions[plan.profileId]
-  const { outputTokensMax, features, outputLimitField, isLocal } = plan.capabilities ?? {}
-  const target = { upstreamModel, outputTokensMax, features, outputLimitField, isLocal }
-  const { isStream, messages } = request
-  const edited =
-    sameWire === undefined || body === undefined
-      ? undefined
-      : sameWire.writeChat(body, { ...target, isStream, messages, wireHeaders }, options)
-  const written = edited ?? face.writeChat(request, target, options)
-  for (const path of written.leftOut ?? NOTHING) leftOut.add(path, 'not_on_this_wire')
-  const planned = { plan, face, written, leftOut: leftOut.list() }
-  return edited === undefined ? planned : { ...planned, edits: edited.edits }
+  const { features, outputLimitField, isLocal } = plan.capabilities ?? {}
+  const target: ChatTarget = { upstreamModel, features, outputLimitField, isLocal }
+  try {
+    if (!isSameWire && body !== undefined) noteMembers({ body, request }, client, face.accepts, leftOut)
+    let sent = request
+    if (plan.capabilities !== undefined) {
+      const route = { cell, acceptance: face.accepts, isSameWire }
+      const admitted = admitToAlias(request, plan.capabilities, route, leftOut)
+      plan.admission = admitted.evidence
+      target.outputTokensMax = findOutputMax(request, plan.capabilities, bodyBytes)
+      sent = boundOutput(admitted.request, target.outputTokensMax, leftOut)
+    }
+    if (!isSameWire) sent = admitFeatures(sent, face.accepts, leftOut, { hasBody: body !== undefined })
+    const { isStream, messages } = request
+    const edited =
+      sameWire === undefined || body === undefined
+        ? undefined
+        : sameWire.writeChat(body, { ...target, isStream, messages, wireHeaders }, options)
+    const written = edited ?? face.writeChat(sent, target, options)
+    for (const path of written.leftOut ?? NOTHING) leftOut.add(path, 'not_on_this_wire')
+    const planned = { plan, face, written, leftOut: leftOut.list() }
+    return edited === undefined ? planned : { ...planned, edits: edited.edits }
+  } catch (thrown) {
+    throw spellParam(thrown, spell)
+  }
 }
 
 const NOTHING: readonly string[] = []
 
 /** Gives a refusal the client's own name of the field. */
-function spellParam(thrown: unknown, { spellField }: ChatClientFace, body: JsonObject): unknown {
-  if (spellField === undefined || !GatewayError.is(thrown) || thrown.param === undefined) return thrown
-  return thrown.with({ param: spellField(body, thrown.param) })
+function spellParam(thrown: unknown, spell: (field: string) => string): unknown {
+  if (!GatewayError.is(thrown) || thrown.code !== 'unsupported_semantic' || thrown.param === undefined) return thrown
+  return thrown.with({ param: spell(thrown.param) })
 }

@@ -1,6 +1,5 @@
-// What a request requires of its route: for each requirement the rows of the support matrix that
-// must keep it, the features that an alias must declare for it, and the client's field that asks
-// for it (bridge.md 7.3 and 7.4).
+// What a request requires of its route: for each requirement the rows of the support matrix that must keep it, the features that an alias
+// must declare for it, the client's field that asks for it, and what happens without it (bridge.md 7.3 and 7.4, decisions.md 69 and 74).
 
 import { BASE_FEATURES } from '../../shared/profile.ts'
 import type { SemanticName } from '../../shared/support-vocabulary.ts'
@@ -13,21 +12,35 @@ import {
   isUserTurn,
   type NormalizedRequest,
   pathOfMedia,
-  type Sampling
+  type RequestFeature,
+  type Sampling,
+  selectCallableTools
 } from '../normalized/index.ts'
 
 export interface Requirement {
   readonly semantics: readonly SemanticName[]
   readonly features: readonly string[]
-  /** Only earlier turns ask for it: a history never fails a request, so an alias that does not declare it gets it all the same. */
-  readonly isHistory?: true
+  /** A wire that sends this feature keeps the requirement, also where the cell of its kind does not (decisions.md 86). */
+  readonly keptBy?: RequestFeature
   /** The path of the client's field, '' where the protocol has none; undefined when the request does not require it. */
   find(request: NormalizedRequest, content: ContentSummary): string | undefined
+  /**
+   * What is sent to a route that lacks it, and the fields that have no effect then. Absent: the request is refused, because its loss would
+   * lose content, change the results, break a demand or lose a state.
+   */
+  omit?(request: NormalizedRequest): Omission
+}
+
+export interface Omission {
+  request: NormalizedRequest
+  /** Without those that asked for nothing. */
+  paths: readonly string[]
 }
 
 /** What the messages of a request hold, found in one pass. */
 export interface ContentSummary {
   hasText: boolean
+  hasCall: boolean
   hasResult: boolean
   /** Media that the newest turn of the user holds itself. What else a model cannot read is described to it (decisions.md 75). */
   image?: ImagePart
@@ -45,43 +58,60 @@ export const requirements: readonly Requirement[] = [
     features: ['text'],
     find: ({ fieldPaths }, { hasText }) => (hasText ? fieldPaths.messages : undefined)
   },
-  { semantics: [], features: ['generation_controls'], find: findGenerationControl },
+  {
+    semantics: [],
+    features: ['generation_controls'],
+    find: request => listGenerationControls(request)[0],
+    omit: request => ({ request: { ...request, sampling: {} }, paths: listGenerationControls(request) })
+  },
   {
     semantics: ['tool_definitions_and_call_ids'],
     features: ['function_tools'],
     find: ({ tools, fieldPaths }) => (tools.some(tool => tool.type === 'function') ? fieldPaths.tools : undefined)
   },
   {
-    semantics: ['hosted_and_provider_native_tools'],
-    features: [],
-    find: ({ tools, fieldPaths }) => {
-      const tool = tools.find(one => one.type !== 'function')
-      return tool === undefined ? undefined : (tool.path ?? fieldPaths.tools)
-    }
+    // Calls of the history are kept (decisions.md 75).
+    semantics: ['tool_definitions_and_call_ids'],
+    features: ['function_tools'],
+    find: ({ fieldPaths }, { hasCall }) => (hasCall ? fieldPaths.messages : undefined),
+    omit: keep
   },
   {
     semantics: ['tool_choice'],
     features: ['tool_choice'],
-    find: ({ toolChoice, fieldPaths }) => (toolChoice === undefined ? undefined : fieldPaths.toolChoice)
+    find: request => (demandsCall(request) ? request.fieldPaths.toolChoice : undefined)
+  },
+  {
+    semantics: ['tool_choice'],
+    features: ['tool_choice'],
+    find: request =>
+      request.toolChoice === undefined || demandsCall(request) ? undefined : request.fieldPaths.toolChoice,
+    omit: request => ({ request: applyToolChoice(request), paths: [] })
   },
   {
     semantics: ['tool_results'],
     features: ['tool_results'],
-    isHistory: true,
-    find: ({ fieldPaths }, { hasResult }) => (hasResult ? fieldPaths.messages : undefined)
+    find: ({ fieldPaths }, { hasResult }) => (hasResult ? fieldPaths.messages : undefined),
+    omit: keep
   },
   {
     semantics: ['parallel_tool_calls'],
     features: ['parallel_tool_calls'],
-    find: request => (request.parallelToolCalls === undefined ? undefined : fieldOf(request, 'parallelToolCalls'))
+    find: request => (request.parallelToolCalls === undefined ? undefined : fieldOf(request, 'parallelToolCalls')),
+    omit: omitParallelCalls
   },
   {
     semantics: ['structured_output_json_schema'],
     features: ['json_schema_output'],
     find: ({ output, fieldPaths }) => (output?.type === 'json-schema' ? fieldPaths.output : undefined)
   },
-  { semantics: ['reasoning_controls_and_summaries'], features: [], find: findReasoning },
-  { semantics: ['previous_response_state'], features: [], find: findStoredState },
+  {
+    semantics: ['reasoning_controls_and_summaries'],
+    features: ['reasoning_effort'],
+    find: request => (request.reasoning?.effort === undefined ? undefined : fieldOf(request, 'reasoning')),
+    omit: omitEffort
+  },
+  { semantics: ['previous_response_state'], features: [], keptBy: 'storedConversation', find: findStoredState },
   {
     semantics: ['files_and_images', 'multimodal_inputs'],
     features: ['image_references'],
@@ -101,7 +131,7 @@ export const requirements: readonly Requirement[] = [
 
 /** Looks at every part of every message once. */
 export function scanContent({ messages }: NormalizedRequest): ContentSummary {
-  const found: ContentSummary = { hasText: false, hasResult: false }
+  const found: ContentSummary = { hasText: false, hasCall: false, hasResult: false }
   const newestTurn = findNewestTurn(messages)
   for (const [index, message] of messages.entries()) {
     const isNewest = index >= newestTurn && isUserTurn(message)
@@ -116,6 +146,9 @@ function scanPart(part: ContentPart, isNewest: boolean, found: ContentSummary): 
     case 'refusal':
       found.hasText = true
       return
+    case 'tool-call':
+      found.hasCall = true
+      return
     case 'tool-result':
       found.hasResult = true
       for (const inner of part.content) scanPart(inner, false, found)
@@ -127,9 +160,13 @@ function scanPart(part: ContentPart, isNewest: boolean, found: ContentSummary): 
       if (isNewest) found.file ??= part
       return
     default:
-      // Calls and reasoning of earlier turns ask for nothing.
+      // Reasoning of earlier turns asks for nothing.
       return
   }
+}
+
+function keep(request: NormalizedRequest): Omission {
+  return { request, paths: [] }
 }
 
 const GENERATION_CONTROLS: ReadonlyArray<keyof Sampling & FieldName> = [
@@ -142,24 +179,53 @@ const GENERATION_CONTROLS: ReadonlyArray<keyof Sampling & FieldName> = [
   'seed'
 ]
 
-function findGenerationControl(request: NormalizedRequest): string | undefined {
-  const control = GENERATION_CONTROLS.find(name => request.sampling[name] !== undefined)
-  return control === undefined ? undefined : fieldOf(request, control)
+function listGenerationControls(request: NormalizedRequest): string[] {
+  return GENERATION_CONTROLS.filter(name => request.sampling[name] !== undefined).map(name => fieldOf(request, name))
 }
 
-/** The effort word that switches reasoning off: it asks for nothing. */
+/** Whether the choice is a demand, so that without it the results are others; `auto`, `none` and an allow-list are none. */
+function demandsCall({ toolChoice }: NormalizedRequest): boolean {
+  switch (toolChoice?.type) {
+    case 'required':
+    case 'function':
+    case 'hosted':
+      return true
+    case 'allowed':
+      return toolChoice.mode === 'required'
+    default:
+      return false
+  }
+}
+
+/** The request without its choice, whose effect the list of tools has instead (decisions.md 74). */
+function applyToolChoice(request: NormalizedRequest): NormalizedRequest {
+  const { toolChoice, ...rest } = request
+  if (toolChoice === undefined || toolChoice.type === 'auto') return rest
+  const { functions, hosted } = selectCallableTools(request.tools, toolChoice)
+  return { ...rest, tools: [...functions, ...hosted] }
+}
+
+/** A client that refuses several calls gets the first call of a response from the gateway itself (decisions.md 38). */
+function omitParallelCalls(request: NormalizedRequest): Omission {
+  const { parallelToolCalls, ...rest } = request
+  return { request: rest, paths: parallelToolCalls === 'requested' ? [fieldOf(request, 'parallelToolCalls')] : [] }
+}
+
+/** The effort word that switches reasoning off: it asks for nothing where no effort is sent. */
 const NO_REASONING = 'none'
 
-function findReasoning(request: NormalizedRequest): string | undefined {
-  const effort = request.reasoning?.effort
-  return effort === undefined || effort === NO_REASONING ? undefined : fieldOf(request, 'reasoning')
+function omitEffort(request: NormalizedRequest): Omission {
+  const { effort, budgetTokens: _budget, ...wishes } = request.reasoning ?? {}
+  return {
+    request: { ...request, reasoning: wishes },
+    paths: effort === NO_REASONING ? [] : [fieldOf(request, 'reasoning')]
+  }
 }
 
 function findStoredState(request: NormalizedRequest): string | undefined {
-  const { previousResponseId, store, background } = request.conversation ?? {}
+  const { previousResponseId, store } = request.conversation ?? {}
   if (previousResponseId !== undefined) return fieldOf(request, 'previousResponse')
-  if (store === true) return fieldOf(request, 'store')
-  return background === true ? fieldOf(request, 'background') : undefined
+  return store === true ? fieldOf(request, 'store') : undefined
 }
 
 function fieldOf({ fieldPaths }: NormalizedRequest, name: FieldName): string {

@@ -8,6 +8,7 @@ import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import { lookUpProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import type { AdmissionEvidence, RouteEvidence } from './evidence.ts'
+import { nameModel } from './name-model.ts'
 
 /** The profile that serves every model without an alias. */
 export interface DynamicRoute {
@@ -47,8 +48,10 @@ export interface AliasRoute {
 /** What a profile file declares about an alias: nothing that is not listed is sent (bridge.md 7.4 and 7.5). */
 export interface DeclaredCapabilities {
   features: readonly string[]
-  /** The largest output limit that a request may ask for: that of the alias, else its context window. */
+  /** The largest output limit that a request may ask for: that of the alias, else a quarter of its context window. */
   outputTokensMax: number
+  /** How many tokens of input and output together the model holds. */
+  contextWindow: number
   /** Absent where the alias does not say which name its model takes. */
   outputLimitField?: OutputLimitField
   /** A member that the provider's wire cannot carry is refused instead of left out. */
@@ -179,7 +182,7 @@ function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRou
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
   const { profileId, providerKind, wire, upstreamModel, slotKey, refusal, capabilities, isTokenCountOff, evidence } =
     alias
-  if (refusal !== undefined) throw refuseAlias(refusal)
+  if (refusal !== undefined) throw nameModel(refuseAlias(refusal), publicModel)
   const plan: EmbeddingsPlan = {
     profileId,
     providerKind,

@@ -56,6 +56,9 @@ function findRefusal(
   return supportStatus === 'blocked' ? 'alias_blocked' : undefined
 }
 
+/** The part of its window that a model without a declared limit may fill with output (decisions.md 73). */
+const OUTPUT_SHARE = 1 / 4
+
 /** What an external alias may be asked for. The native upstream needs no declaration: its face says what it accepts. */
 function readCapabilities(
   profile: ProviderProfile,
@@ -65,7 +68,8 @@ function readCapabilities(
   const { features, limits } = capabilities
   const declared: DeclaredCapabilities = {
     features,
-    outputTokensMax: limits.maxOutputTokens ?? limits.contextWindow
+    outputTokensMax: limits.maxOutputTokens ?? Math.ceil(limits.contextWindow * OUTPUT_SHARE),
+    contextWindow: limits.contextWindow
   }
   if (outputLimitField !== undefined) declared.outputLimitField = outputLimitField
   if (unsupported === 'refuse') declared.refusesUnsupported = true

@@ -12,7 +12,7 @@ import {
   NORMALIZED_VERSION,
   type NormalizedRequest
 } from '../normalized/index.ts'
-import type { ProtocolTraits, ReadContext, SameWireFacts } from '../protocols/face.ts'
+import type { ProtocolTraits, ProviderFace, ReadContext, SameWireFacts } from '../protocols/face.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import type { ExecutionPlan } from './resolve-route.ts'
@@ -41,9 +41,19 @@ export function standInFor(
   faces: ProviderFaces
 ): NormalizedRequest {
   if (!GatewayError.is(thrown) || !SHAPE_CODES.has(thrown.code) || thrown.param === 'model') throw thrown
-  const { sameWire } = findProviderFace(faces, findPlan())
+  const sameWire = findSameWire(findPlan, faces)
   if (sameWire?.protocol !== protocol) throw thrown
   return createStandIn(body, sameWire.readFacts(body), clientFaces[protocol].traits, context)
+}
+
+/** Undefined for a model without a route: the wrong shape is what its client is told. */
+function findSameWire(findPlan: () => ExecutionPlan, faces: ProviderFaces): ProviderFace['sameWire'] {
+  try {
+    return findProviderFace(faces, findPlan()).sameWire
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) return undefined
+    throw thrown
+  }
 }
 
 /** The request as far as it decides on admission: its model, streaming, tools, and an image or a file. */

@@ -1,5 +1,6 @@
 // The formats of translations, and how a client's format is read and written.
 
+import { nameModel } from '../bridge/name-model.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { resolveRoute } from '../bridge/resolve-route.ts'
 import { standInFor } from '../bridge/stand-in.ts'
@@ -85,7 +86,8 @@ export function readRoutedRequest(
   try {
     return readClientRequest(format, body, context, outside)
   } catch (thrown) {
-    return completeRequest(standInFor(thrown, { protocol, body, context: readContext, findPlan }, faces), outside)
+    const named = nameModel(thrown, readModelAlone(body, readContext).model)
+    return completeRequest(standInFor(named, { protocol, body, context: readContext, findPlan }, faces), outside)
   }
 }
 

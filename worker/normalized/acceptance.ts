@@ -18,6 +18,11 @@ const featureUses = {
   frequencyPenalty: request => useOf(request, 'frequencyPenalty', request.sampling.frequencyPenalty || undefined),
   user: request => useOf(request, 'user', request.user),
   metadata: request => useOf(request, 'metadata', request.metadata),
+  // Any summary is a wish to see the reasoning (decisions.md 78).
+  reasoningSummary: ({ reasoning }) => {
+    if (reasoning?.summary !== undefined) return 'reasoning.summary'
+    return reasoning?.generateSummary === undefined ? undefined : 'reasoning.generate_summary'
+  },
   additionalFields: request => useOf(request, 'additionalFields', findMember(request.additionalFields)),
   uploadedFiles: request => {
     const attached = request.messages.find(message => message.uploadedFiles !== undefined)
@@ -48,12 +53,10 @@ export type FeatureAcceptance = 'sent' | 'ignored' | 'refused'
 export interface ProviderAcceptance {
   readonly features: Readonly<Record<RequestFeature, FeatureAcceptance>>
   /**
-   * Members of the client's body that ask for something that the normalized form does not carry, and what the client's protocol forbids:
-   * both are ignored unless the provider refuses them (`ChatClientFace.assertExpressed`).
+   * What cannot be left out without losing content, results or a state is refused, and so is what the client's protocol forbids
+   * (decisions.md 69). Absent for the native upstream, where the specification lists what is ignored (specification.md 4.6).
    */
-  readonly unexpressed?: 'refused'
-  /** The provider shows its reasoning to a client that asks for it: so a client may ask for a summary. */
-  readonly showsReasoning?: true
+  readonly refusesLoss?: true
   /** The error message for a refused feature, when it is more exact than that the route cannot express it. */
   readonly refusals?: Readonly<Partial<Record<RequestFeature, string>>>
 }

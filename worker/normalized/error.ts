@@ -49,6 +49,11 @@ export const familyErrorDefinitions = {
     kind: 'invalid-request',
     text: 'The selected bridge route cannot preserve this semantic.'
   },
+  context_length_exceeded: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'The input is too long for the model.'
+  },
   model_required: {
     status: 400,
     kind: 'invalid-request',

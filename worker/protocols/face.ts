@@ -17,6 +17,7 @@ import type {
   ProviderAcceptance
 } from '../normalized/index.ts'
 import type { JsonEdits } from './shared/edits.ts'
+import type { Members, PartSink } from './shared/members.ts'
 
 // The client side.
 
@@ -112,18 +113,19 @@ export interface ChatClientFace {
   readonly traits: ProtocolTraits
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   readRequest(body: JsonObject, context: ReadContext): NormalizedRequest
+  /** What every member of a body asks for (decisions.md 69). */
+  readonly members: Members
   /**
-   * Raises `unsupported_semantic` for a member of the body that asks for something that the normalized form does not carry, and
-   * `invalid_request` for what the protocol forbids and `readRequest` accepts all the same (bridge.md 7.6). Called only for providers
-   * that refuse such members (`ProviderAcceptance.unexpressed`).
+   * Raises `invalid_request` for what the protocol forbids and `readRequest` accepts all the same. Called only for providers that refuse
+   * such requests (`ProviderAcceptance.refusesLoss`).
    * @param request what `readRequest` made of the body.
    */
-  assertExpressed(body: JsonObject, request: NormalizedRequest, acceptance: ProviderAcceptance): void
+  assertValid?(body: JsonObject, request: NormalizedRequest): void
   /**
-   * The same for what earlier turns hold: a history never fails a request, so it is called only for clients and aliases that want exactness
-   * (decisions.md 71 and 75).
+   * Notes tools, choices and parts of the conversation that do not reach a provider of another wire.
+   * @param request what `readRequest` made of the body.
    */
-  assertHistoryExpressed(body: JsonObject, request: NormalizedRequest): void
+  noteParts(body: JsonObject, request: NormalizedRequest, sink: PartSink): void
   /** The client's own spelling of a field of `FieldPaths`, in a protocol that has several names for one. */
   spellField?(body: JsonObject, field: string): string
   /** Writes what the response repeats of a request: `RequestEcho.text`. Absent where responses repeat nothing. */

@@ -30,7 +30,7 @@ export type OutsideBody = Omit<ReadContext, 'requestId'>
 /** The handler of a chat operation. An error that it raises is sent in the family's form. */
 export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperation) {
   const { protocol, face } = operation
-  const notices = createNotices(runtime.log, () => true)
+  const notices = createNotices(runtime.log, path => face.members.has(path))
 
   function createSink(call: TranslatedChat, reply: FastifyReply): ClientSink {
     const { context } = reply.request

@@ -27,7 +27,8 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const { body, texts } = readBodyWithTexts(job.bytes)
   const request = readChat(job, body, { settings, faces }, { ...job.context, bytes: job.bytes })
   const { wireHeaders, refusesUnsupported } = job.context
-  const read = { protocol, apiMode, request, body, wireHeaders, refusesUnsupported }
+  const bodyBytes = job.bytes.byteLength
+  const read = { protocol, apiMode, request, body, bodyBytes, wireHeaders, refusesUnsupported }
   const { plan, written, edits, leftOut } = planChat(read, settings, faces)
   const { attachments, headers, path, reading } = written
   const edited = edits === undefined ? written.bytes : editBody(job.bytes, body, edits)

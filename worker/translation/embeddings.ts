@@ -2,13 +2,15 @@
 
 import { writeLongJson } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
+import { nameModel } from '../bridge/name-model.ts'
 import { readForRoute, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import {
   type ClientProtocol,
   type EmbeddingsCall,
   type EmbeddingsResult,
   GatewayError,
-  type JsonValue
+  type JsonValue,
+  unsupportedSemantic
 } from '../normalized/index.ts'
 import type { EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
@@ -49,7 +51,7 @@ export async function translateEmbeddings(
   const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
   admitRoute(plan, PROTOCOLS[job.operation])
   const { embeddings } = findProviderFace(faces, plan)
-  if (embeddings === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })
+  if (embeddings === undefined) throw nameModel(unsupportedSemantic('model', 'no_embeddings'), plan.publicModel)
   const texts = await readTexts(input, model ?? plan.upstreamModel, environment)
   const request: EmbeddingsCall = { model: plan.upstreamModel, input: texts }
   if (dimensions !== undefined) request.dimensions = dimensions

@@ -3,6 +3,7 @@
 // general way, `chat.ts`, which every other chat takes.
 
 import { asBuffer, type Bytes, hasOwnMemory } from '../../shared/bytes.ts'
+import { fitsWindow } from '../bridge/output-limit.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
 import type { ClientProtocol } from '../normalized/index.ts'
@@ -59,8 +60,10 @@ export function createPlainChats(environment: Pick<TaskEnvironment, 'settings' |
       if (read === undefined) return undefined
       const frame = findFrame(protocol, apiMode, path?.model, path?.isStream === true, read.text)
       if (frame === null) return undefined
+      const { request, plan } = frame.call
+      if (plan.capabilities !== undefined && !fitsWindow(request, plan.capabilities, bytes.byteLength)) return undefined
       const body = join(frame, asBuffer(bytes).subarray(read.messages.start, read.messages.end))
-      const call: TranslatedChat = { ...frame.call, request: { ...frame.call.request, requestId, messages: [] }, body }
+      const call: TranslatedChat = { ...frame.call, request: { ...request, requestId, messages: [] }, body }
       if (wireHeaders.length > 0) call.headers = [...call.headers, ...wireHeaders]
       // A large body goes out in pieces that share its memory; a small one was copied.
       if (!(body instanceof Uint8Array) && hasOwnMemory(bytes)) call.ownMemory = bytes

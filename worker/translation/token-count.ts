@@ -2,6 +2,7 @@
 // the response. A provider that speaks the client's protocol counts the client's own body.
 
 import { admitRoute } from '../bridge/admit.ts'
+import { nameModel } from '../bridge/name-model.ts'
 import { type ExecutionPlan, readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { unsupportedSemantic } from '../normalized/index.ts'
 import type { ModelRequest, SameWireCodec, WrittenPost } from '../protocols/face.ts'
@@ -41,7 +42,7 @@ export async function translateTokenCount(
   )
   const plan = findPlan(request)
   admitRoute(plan, job.protocol)
-  if (plan.isTokenCountOff) throw unsupportedSemantic('model', 'token_counting_off')
+  if (plan.isTokenCountOff) throw nameModel(unsupportedSemantic('model', 'token_counting_off'), plan.publicModel)
   const count = texts.length
   const described = job.description && (await describe(request, job.protocol, texts))
   const common = { plan, count, extraHeaders, requestedModel: request.model, ...described }

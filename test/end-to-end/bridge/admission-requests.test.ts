@@ -18,7 +18,10 @@ const gateway = await startAdmission(t, ({ external }) => [
   ])
 ])
 const model = 'bridge/a'
-const respond = (members: object) => post(`${gateway.url}/v1/responses`, { model, input: 'hi', ...members })
+const respond = (members: object, headers: Record<string, string> = {}) =>
+  post(`${gateway.url}/v1/responses`, { model, input: 'hi', ...members }, headers)
+/** Sent by clients that want every field refused that the route would leave out (decisions.md 71). */
+const exact = { 'x-gateway-unsupported': 'refuse' }
 const parameters = { type: 'object', properties: { q: { type: 'string' } } }
 const lookup = { type: 'function', name: 'lookup', parameters }
 
@@ -57,35 +60,66 @@ t.test('bridge 72: a Responses text reaches the provider with exactly its member
   t.match(headers, { accept: 'text/event-stream, application/json', 'content-type': 'application/json' })
 })
 
-t.test('bridge 75: the output limit of an alias is checked, and an equal one passes', async t => {
-  assertRefused(t, await respond({ model: 'bridge/limited', max_output_tokens: 41 }), 'max_output_tokens')
-  t.equal((await respond({ model: 'bridge/limited', max_output_tokens: 40 })).status, 200)
+/** Checks that a response is whole, and that its header names these fields. */
+function assertLeftOut(t: Test, response: Awaited<ReturnType<typeof post>>, names: string | undefined) {
+  t.equal(response.status, 200, response.text)
+  t.equal(response.headers.get('x-gateway-ignored') ?? undefined, names)
+}
+
+t.test('bridge 75: the output limit of an alias bounds that of a client, with a notice (decisions.md 73)', async t => {
+  assertLeftOut(t, await respond({ model: 'bridge/limited', max_output_tokens: 41 }), 'max_output_tokens')
   t.equal(gateway.lastBody().max_tokens, 40)
+  assertLeftOut(t, await respond({ model: 'bridge/limited', max_output_tokens: 40 }), undefined)
+  t.equal(gateway.lastBody().max_tokens, 40)
+  gateway.provider.requests.length = 0
+  assertRefused(t, await respond({ model: 'bridge/limited', max_output_tokens: 41 }, exact), 'max_output_tokens')
 })
 
-t.test('bridge 76: options of an SDK in a body are refused by the first name', async t => {
-  const members = { provider: 'x', base_url: 'http://127.0.0.1:1', extra_body: { a: 1 }, api_key: 'k' }
-  assertRefused(t, await respond(members), 'api_key')
-  for (const [name, value] of Object.entries(members)) assertRefused(t, await respond({ [name]: value }), name)
+t.test('an input that leaves no room in the window is the error that agents look for (decisions.md 73)', async t => {
+  for (const family of families) {
+    const refused = await askIn(gateway, family, 'word '.repeat(1000), { model: 'bridge/limited' })
+    t.equal(refused.status, 400, family)
+    t.match(refused.text, /prompt is too long: \d+ tokens > \d+ maximum/)
+    t.match(refused.text, /context_length_exceeded/)
+  }
+  t.equal(gateway.calls(), 0)
 })
 
 t.test(
-  'an unknown member that is null is absent, and another one is refused by its name, in every other family',
+  'bridge 76: options of an SDK ask for nothing, other members of a body are left out (decisions.md 70)',
+  async t => {
+    const members = { provider: 'x', extra_body: { a: 1 } }
+    const options = { base_url: 'http://127.0.0.1:1', api_key: 'k' }
+    assertLeftOut(t, await respond({ ...members, ...options }), 'extra_body, provider')
+    t.strictSame(Object.keys(gateway.lastBody()).sort(), ['messages', 'model', 'stream'])
+    assertLeftOut(t, await respond(options, exact), undefined)
+    gateway.provider.requests.length = 0
+    for (const [name, value] of Object.entries(members)) assertRefused(t, await respond({ [name]: value }, exact), name)
+    const refused = await respond(members, exact)
+    assertRefused(t, refused, 'extra_body')
+    t.equal(refused.json.error.message, `'extra_body' is not supported by model '${model}'.`)
+  }
+)
+
+t.test(
+  'an unknown member that is null is absent, and another one is named, in every family of another wire',
   async t => {
     for (const family of families) {
-      // A client of the provider's own wire has it sent as it is (decisions.md 72).
-      if (family === 'completions') {
-        for (const zzz of [null, 1]) {
-          t.equal((await askIn(gateway, family, 'hi', { model, more: { zzz } })).status, 200)
-          t.match(gateway.lastBody(), { zzz })
-        }
-        continue
-      }
       const answered = await askIn(gateway, family, 'hi', { model, more: { zzz: null } })
       t.equal(answered.status, 200, family)
+      // A body of the provider's own wire goes on as it is (decisions.md 72).
+      if (family === 'completions') {
+        await askIn(gateway, family, 'hi', { model, more: { zzz: 1 } })
+        t.match(gateway.lastBody(), { zzz: 1 })
+        continue
+      }
+      t.notOk('zzz' in gateway.lastBody(), family)
+      const named = await askIn(gateway, family, 'hi', { model, more: { zzz: 1, absent: null } })
+      t.equal(named.headers.get('x-gateway-ignored'), 'zzz', family)
       t.notOk('zzz' in gateway.lastBody(), family)
       const calls = gateway.calls()
-      const refused = await askIn(gateway, family, 'hi', { model, more: { zzz: 1, absent: null } })
+      const more = { zzz: 1, absent: null }
+      const refused = await askIn(gateway, family, 'hi', { model, more, headers: exact })
       t.equal(refused.status, 400, family)
       t.match(refused.text, /zzz/, family)
       t.notMatch(refused.text, /absent|extra_body/, family)
@@ -94,10 +128,28 @@ t.test(
   }
 )
 
-t.test('bridge 77: a hosted tool is refused', async t => {
-  assertRefused(t, await respond({ tools: [{ type: 'web_search' }] }), 'tools[0].type')
-  assertRefused(t, await respond({ tools: [lookup, { type: 'file_search', vector_store_ids: [] }] }), 'tools[1].type')
+t.test('the notice stands on streams and JSON arrays too, and shows no name that a header cannot hold', async t => {
+  gateway.answer(chatAnswer('Hello.'))
+  const odd = { 'a b': 1, 'x\r\nset-cookie: y': 1, [`long_${'x'.repeat(80)}`]: 1, plain: 1 }
+  assertLeftOut(t, await respond(odd), '?, plain')
+  const generation = { model, more: { generationConfig: { topK: 5 } } }
+  const whole = await askIn(gateway, 'content', 'hi', generation)
+  t.equal(whole.headers.get('x-gateway-ignored'), 'generationConfig.topK')
 })
+
+t.test(
+  'bridge 77: a hosted tool is refused where it stands alone, and left out beside a function (decisions.md 69)',
+  async t => {
+    assertRefused(t, await respond({ tools: [{ type: 'web_search' }] }), 'tools[0].type')
+    const tools = [lookup, { type: 'file_search', vector_store_ids: [] }]
+    assertRefused(t, await respond({ tools }, exact), 'tools[1].type')
+    const forced = await respond({ tools: [lookup, { type: 'web_search' }], tool_choice: { type: 'web_search' } })
+    assertRefused(t, forced, 'tool_choice')
+    assertLeftOut(t, await respond({ tools }), 'tools[1]')
+    t.match(gateway.lastBody().tools, [{ function: { name: 'lookup' } }])
+    t.equal(gateway.lastBody().tools.length, 1)
+  }
+)
 
 t.test('bridge 78: stored answers are refused, and their refusal is accepted', async t => {
   assertRefused(t, await respond({ store: true }), 'store')
@@ -158,8 +210,9 @@ t.test('bridge 80: a tool of a namespace goes flat and comes back as it was', as
   gateway.provider.requests.length = 0
 })
 
-t.test('bridge 82: topK of the content protocol is refused', async t => {
-  const response = await askIn(gateway, 'content', 'hi', { model, more: { generationConfig: { topK: 5 } } })
+t.test('bridge 82: topK of the content protocol is refused for a client that wants exactness', async t => {
+  const more = { generationConfig: { topK: 5 } }
+  const response = await askIn(gateway, 'content', 'hi', { model, more, headers: exact })
   t.equal(response.status, 400)
   t.match(response.json.error, { status: 'INVALID_ARGUMENT' })
   t.match(response.text, /"field":"generationConfig.topK"/)
@@ -186,8 +239,15 @@ t.test('responses 76: parallel calls on a chat-compatible alias follow its decla
     ['{"q":"a"}', '{"q":"b"}']
   )
   gateway.provider.requests.length = 0
-  const refused = await respond({ model: 'bridge/no-parallel', tools: [lookup], parallel_tool_calls: true })
-  assertRefused(t, refused, 'parallel_tool_calls')
+  const members = { model: 'bridge/no-parallel', tools: [lookup], parallel_tool_calls: true }
+  assertRefused(t, await respond(members, exact), 'parallel_tool_calls')
+  assertLeftOut(t, await respond(members), 'parallel_tool_calls')
+  t.notOk('parallel_tool_calls' in gateway.lastBody())
+  const single = await respond({ ...members, parallel_tool_calls: false })
+  assertLeftOut(t, single, undefined)
+  t.notOk('parallel_tool_calls' in gateway.lastBody())
+  const kept = single.json.output.filter((item: { type: string }) => item.type === 'function_call')
+  t.equal(kept.length, 1, 'the gateway keeps the first call itself')
 })
 
 t.test('responses 77: a developer item is a system message of the provider, and a result needs its call', async t => {
@@ -237,7 +297,7 @@ t.test('an image needs its feature in every family', async t => {
   }
 })
 
-t.test('a part of an instruction that is no text is refused, a spoken turn is history', async t => {
+t.test('a part of an instruction that is no text is left out, a spoken turn is history', async t => {
   const spoken = { role: 'assistant', audio: { id: 'audio_1' } }
   const messages = [{ role: 'user', content: 'hi' }, spoken, { role: 'user', content: 'And?' }]
   t.equal((await post(`${gateway.url}/v1/chat/completions`, { model, messages })).status, 200)
@@ -249,12 +309,15 @@ t.test('a part of an instruction that is no text is refused, a spoken turn is hi
   for (const [part, kind] of parts) {
     for (const member of ['systemInstruction', 'system_instruction']) {
       const more = { [member]: { parts: [{ text: 'Be brief.' }, part] } }
-      const response = await askIn(gateway, 'content', 'hi', { model, more })
+      const response = await askIn(gateway, 'content', 'hi', { model, more, headers: exact })
       t.equal(response.status, 400, kind)
       t.match(response.text, `"field":"${member}.parts[1].${kind}"`)
+      t.equal(gateway.calls(), 0)
+      const named = await askIn(gateway, 'content', 'hi', { model, more })
+      t.equal(named.headers.get('x-gateway-ignored'), `${member}.parts[1].${kind}`)
+      gateway.provider.requests.length = 0
     }
   }
-  t.equal(gateway.calls(), 0)
   for (const instruction of ['Be brief.', { parts: [] }, { parts: [{ text: 'Be brief.' }] }]) {
     const more = { systemInstruction: instruction }
     t.equal((await askIn(gateway, 'content', 'hi', { model, more })).status, 200)
@@ -284,15 +347,16 @@ t.test('a large request is admitted in a thread as it is inline', async t => {
   )
   const text = 'x'.repeat(5000)
   const ask = (members: object) => post(`${threaded.url}/v1/responses`, { model, input: text, ...members })
-  const refused = await ask({ seed: 1 })
-  t.match(refused.json.error, { code: 'unsupported_semantic', param: 'seed' })
-  t.match((await ask({ model: 'off' })).json.error, { code: 'unknown_model_alias', param: 'model' })
-  t.match((await ask({ max_output_tokens: 5000 })).json.error, {
+  const refused = await ask({ tools: [{ type: 'web_search' }] })
+  t.match(refused.json.error, {
     code: 'unsupported_semantic',
-    param: 'max_output_tokens'
+    param: 'tools[0].type',
+    message: `'tools[0].type' is not supported by model '${model}'.`
   })
+  t.match((await ask({ model: 'off' })).json.error, { code: 'unknown_model_alias', param: 'model' })
   t.equal(threaded.calls(), 0)
-  const response = await ask({})
+  const response = await ask({ reasoning: { effort: 'low', summary: 'auto' } })
+  t.equal(response.headers.get('x-gateway-ignored'), 'reasoning.summary')
   t.equal(response.status, 200)
   t.equal(response.json.model, model)
   t.equal(threaded.lastBody().messages[0].content.length, text.length)
@@ -315,7 +379,13 @@ t.test('the reason of a refusal stands in the log, and no content of the request
   t.match(
     logged.lines.filter(({ event }) => event === 'request_refused'),
     [
-      { code: 'unsupported_semantic', reason_id: 'feature_not_declared:text' },
+      {
+        code: 'unsupported_semantic',
+        reason_id: 'feature_not_declared:text',
+        field: 'messages',
+        alias: model,
+        level: 30
+      },
       { code: 'unknown_model_alias', reason_id: 'alias_disabled' },
       { code: 'unknown_model_alias', reason_id: 'alias_unknown' }
     ]

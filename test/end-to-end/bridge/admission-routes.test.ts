@@ -26,7 +26,7 @@ function assertUnknown(t: Test, family: Family, response: HttpResponse): void {
 function assertRefused(t: Test, family: Family, response: HttpResponse, param = 'model'): void {
   const { message } = readError(family, response)
   t.equal(response.status, 400, family)
-  t.match(message, 'The selected bridge route cannot preserve this semantic.')
+  t.match(message, /is not supported by model '[\w/]+'\./, family)
   t.match(response.text, /"unsupported_semantic"/, family)
   if (family === 'completions' || family === 'responses') t.equal(response.json.error.param, param)
   if (family === 'messages') t.match(message, param)

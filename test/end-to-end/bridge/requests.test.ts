@@ -243,7 +243,7 @@ for (const provider of providers) {
       }
     })
 
-    t.test(`settings of generation keep their values, or are refused with their field: ${how}`, async t => {
+    t.test(`settings of generation keep their values, or are left out by their field: ${how}`, async t => {
       const known = without(generation, provider.refusedGeneration)
       for (const isStream of [false, true]) {
         await ask(url, family, { model, prompt: 'Hi', isStream, more: writeGeneration(family, known) })
@@ -259,12 +259,19 @@ for (const provider of providers) {
       for (const setting of provider.refusedGeneration) {
         const field = generationNames[family.name][setting]
         if (field === undefined) continue
-        const before = emulator.requests.length
-        const more = writeGeneration(family, { [setting]: generation[setting] })
-        const response = await send(url, family, { model, prompt: 'Hi', more })
-        t.equal(response.status, 400, setting)
         const param = family.name === 'content' ? `generationConfig.${field}` : field
-        t.match(family.readFailure(response), { code: 'unsupported_semantic', param })
+        const more = writeGeneration(family, { [setting]: generation[setting] })
+        const named = await send(url, family, { model, prompt: 'Hi', more })
+        t.equal(named.status, 200, setting)
+        // On the client's own wire it goes on as it is (decisions.md 72).
+        const isOwnWire = family.name === passes
+        t.equal(named.headers.get('x-gateway-ignored'), isOwnWire ? null : param)
+        if (isOwnWire) continue
+        const before = emulator.requests.length
+        const exact = { 'x-gateway-unsupported': 'refuse' }
+        const refused = await send(url, family, { model, prompt: 'Hi', more, headers: exact })
+        t.equal(refused.status, 400, setting)
+        t.match(family.readFailure(refused), { code: 'unsupported_semantic', param })
         t.equal(emulator.requests.length, before)
       }
     })
@@ -281,9 +288,9 @@ for (const provider of providers) {
         provider.checkReasoning(t, last(provider).body, family.name)
       }
       if (family.name !== 'responses' || hasSummary) return
-      const refused = await send(url, family, { model, prompt: 'Hi', more: summaryWish })
-      t.equal(refused.status, 400)
-      t.match(family.readFailure(refused), { code: 'unsupported_semantic', param: 'reasoning.summary' })
+      const named = await send(url, family, { model, prompt: 'Hi', more: summaryWish })
+      t.equal(named.status, 200)
+      t.equal(named.headers.get('x-gateway-ignored'), 'reasoning.summary', 'a wish to see it (decisions.md 78)')
     })
 
     t.test(`a text ends in front of a stop sequence: ${how}`, async t => {
@@ -325,10 +332,22 @@ for (const provider of providers) {
         const tools = await send(url, family, { model: aliases.plain, prompt: 'Hi', isStream, more: family.tools })
         t.equal(tools.status, 400)
         t.match(family.readFailure(tools), { code: 'unsupported_semantic' })
-        const more = writeGeneration(family, { limit: 41 })
-        t.equal((await send(url, family, { model: aliases.small, prompt: 'Hi', isStream, more })).status, 400)
       }
       t.equal(emulator.requests.length, before)
+    })
+
+    t.test(`the output limit of an alias bounds that of a client, with a notice (decisions.md 73): ${how}`, async t => {
+      const name = generationNames[family.name].limit
+      for (const isStream of [false, true]) {
+        const more = writeGeneration(family, { limit: 41 })
+        const response = await send(url, family, { model: aliases.small, prompt: 'Hi', isStream, more })
+        t.equal(response.status, 200)
+        t.equal(
+          response.headers.get('x-gateway-ignored'),
+          family.name === 'content' ? `generationConfig.${name}` : name
+        )
+        t.equal(provider.readGeneration(last(provider).body).limit, 40)
+      }
     })
   }
 }

@@ -26,6 +26,7 @@ export const toyFace: ProviderFace<ToyOptions, null> = {
       frequencyPenalty: 'ignored',
       user: 'ignored',
       metadata: 'ignored',
+      reasoningSummary: 'ignored',
       additionalFields: 'ignored',
       uploadedFiles: 'refused',
       storedConversation: 'refused',

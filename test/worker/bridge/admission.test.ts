@@ -1,5 +1,5 @@
-// What each client protocol may send to an alias of a provider that speaks chat completions (contracts/bridge.md 7.4 to 7.6 and 8.1): every
-// row of the tables, through the whole translation of a request.
+// What each client protocol may send to an alias of a provider that speaks chat completions (bridge.md 7.4 to 7.6): every row of the tables,
+// through the whole translation of a request, for clients that want exactness and for all others (decisions.md 69 to 71).
 
 import t from 'tap'
 import { BASE_FEATURES } from '../../../shared/profile.ts'
@@ -8,23 +8,18 @@ import { createBlockedCell } from '../../../shared/support-matrix.ts'
 import { admitRoute } from '../../../worker/bridge/admit.ts'
 import { createRouteTable } from '../../../worker/bridge/route-table.ts'
 import type { ClientProtocol, JsonObject } from '../../../worker/normalized/index.ts'
-import { chatCompatibleAcceptance } from '../../../worker/protocols/completions/provider/acceptance.ts'
+import { chatCompatibleFace } from '../../../worker/protocols/completions/provider/face.ts'
 import type { ReadContext } from '../../../worker/protocols/face.ts'
-import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import { publicProtocolOf } from '../../../worker/protocols/public-protocol.ts'
 import { type ProviderFaces, providerFaces } from '../../../worker/protocols/registry.ts'
 import { writeStateSignature } from '../../../worker/protocols/shared/state-signature.ts'
-import type { ChatCall } from '../../../worker/providers/types.ts'
 import { translateChat } from '../../../worker/translation/chat.ts'
+import type { TranslatedChat } from '../../../worker/translation/types.ts'
 import { ALL_FEATURES, makeAlias, makeProfile, makeProfileSet } from '../../support/profiles.ts'
 import * as fc from '../../support/properties.ts'
 
-/** Admission alone: what is written is tested with the wire. */
-const face = {
-  ...nativeV2Face,
-  accepts: chatCompatibleAcceptance,
-  writeChat: () => ({ method: 'POST' as const, path: '/', headers: [], body: {}, attachments: [], reading: undefined })
-}
+/** As for a client of another wire: what clients of this one write goes on as it is (decisions.md 72). */
+const { sameWire: _sameWire, ...face } = chatCompatibleFace
 const faces: ProviderFaces = { ...providerFaces, chat_compatible: { v1: face, v2: face } }
 
 const without = (...names: string[]) => ALL_FEATURES.filter(name => !names.includes(name))
@@ -43,12 +38,12 @@ const settings = {
     parseSettings({}),
     'sha256:0'
   ),
-  providerOptions: {}
+  providerOptions: { p1: { chatPath: '/chat/completions' } }
 }
 
 const environment = { settings, faces, decodeTokens: async () => [], estimateTokens: async () => 0 }
 
-function translate(protocol: ClientProtocol, body: JsonObject, context: Partial<ReadContext> = {}): ChatCall {
+function translate(protocol: ClientProtocol, body: JsonObject, context: Partial<ReadContext> = {}): TranslatedChat {
   const job = {
     protocol,
     apiMode: 'v1' as const,
@@ -84,34 +79,54 @@ const families: Record<ClientProtocol, Family> = {
   }
 }
 
-function send(protocol: ClientProtocol, members: JsonObject, model = 'all', isStream = false): ChatCall {
+interface Sent {
+  model?: string
+  isStream?: boolean
+  /** The client sends `x-gateway-unsupported: refuse`. */
+  isExact?: boolean
+}
+
+function send(protocol: ClientProtocol, members: JsonObject, sent: Sent = {}): TranslatedChat {
+  const { model = 'all', isStream = false, isExact = false } = sent
   const { body, context } = families[protocol]
   const own = protocol === 'content' ? {} : { model, ...(isStream ? { stream: true } : {}) }
-  return translate(protocol, { ...own, ...body(members) }, context(model, isStream))
+  const exact = isExact ? ({ refusesUnsupported: true } as const) : {}
+  return translate(protocol, { ...own, ...body(members) }, { ...context(model, isStream), ...exact })
 }
 
 /**
- * A row that is admitted, or the field that its refusal names. `invalid:` stands before the field of an `invalid_request`, `history:` before
- * one that only an alias which wants exactness refuses (decisions.md 75).
+ * - `ok`: admitted whole.
+ * - `left:` before a field: left out with a notice, refused for a client that wants exactness. Behind `|` the field of the refusal, where
+ *   it is another one.
+ * - `drop:` before a field: the same without a notice.
+ * - a field: refused for every client; with `invalid:` before it as an `invalid_request`.
  */
-type Row = readonly [members: JsonObject, expected: 'ok' | string, model?: string]
+type Expected = string
+
+type Row = readonly [members: JsonObject, expected: Expected, model?: string]
 
 function check(protocol: ClientProtocol, rows: readonly Row[]): void {
   for (const [members, expected, model = 'all'] of rows) {
     const name = `${protocol}, ${model}: ${JSON.stringify(members).slice(0, 160)} is ${expected}`
     t.test(name, async t => {
-      if (expected === 'ok') {
-        t.match(send(protocol, members, model).plan, { publicModel: model, providerKind: 'chat_compatible' })
-        return
+      const [, word, field = ''] = /^(?:(left|drop|invalid):)?(.*)$/.exec(expected) ?? []
+      const [left = '', refused = left] = field.split('|')
+      const isLeftOut = word === 'left' || word === 'drop'
+      const isAdmitted = expected === 'ok'
+      for (const isExact of [false, true]) {
+        if (isAdmitted || (isLeftOut && !isExact)) {
+          const { plan, leftOut = [] } = send(protocol, members, { model, isExact })
+          t.match(plan, { publicModel: model, providerKind: 'chat_compatible' })
+          t.strictSame(leftOut, word === 'left' ? [left] : [])
+          continue
+        }
+        t.throws(() => send(protocol, members, { model, isExact }), {
+          code: word === 'invalid' ? 'invalid_request' : 'unsupported_semantic',
+          status: 400,
+          param: refused,
+          ...(word === 'invalid' ? {} : { message: `'${refused}' is not supported by model '${model}'.`, model })
+        })
       }
-      const isInvalid = expected.startsWith('invalid:')
-      const isHistory = expected.startsWith('history:')
-      if (isHistory) t.match(send(protocol, members, model).plan, { publicModel: model })
-      t.throws(() => send(protocol, members, isHistory ? 'exact' : model), {
-        code: isInvalid ? 'invalid_request' : 'unsupported_semantic',
-        status: 400,
-        param: expected.replace(/^(?:invalid|history):/, '')
-      })
     })
   }
 }
@@ -136,19 +151,19 @@ check('responses', [
     'ok'
   ],
   [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }, 'invalid:input'],
-  [{ input: [user, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'history:input[1].type'],
+  [{ input: [user, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'drop:input[1].type'],
   [
     { input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: 'x' }] },
-    'history:input[1].type'
+    'drop:input[1].type'
   ],
   [{ input: [user, { type: 'reasoning', id: ownReasoning, summary: [], encrypted_content: null }] }, 'ok'],
   [{ input: [user, { type: 'reasoning', summary: [], encrypted_content: ownState }] }, 'ok'],
-  [{ input: [user, { type: 'web_search_call', id: 'w' }] }, 'history:input[1].type'],
-  [{ input: [{ ...user, status: 'incomplete' }] }, 'history:input[0].status'],
-  [{ input: [call, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'history:input[1].role'],
-  [{ input: [{ role: 'other', content: 'x' }] }, 'history:input[0].role'],
-  [{ input: [{ role: 'assistant', content: 'x', tool_calls: [] }, user] }, 'history:input[0].tool_calls'],
-  [{ input: [{ ...user, extra: 1 }] }, 'history:input[0].extra'],
+  [{ input: [user, { type: 'web_search_call', id: 'w' }] }, 'drop:input[1].type'],
+  [{ input: [{ ...user, status: 'incomplete' }] }, 'drop:input[0].status'],
+  [{ input: [call, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'drop:input[1].role'],
+  [{ input: [{ role: 'other', content: 'x' }] }, 'drop:input[0].role'],
+  [{ input: [{ role: 'assistant', content: 'x', tool_calls: [] }, user] }, 'ok'],
+  [{ input: [{ ...user, extra: 1 }] }, 'drop:input[0].extra'],
   [{ input: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }] }] }, 'ok'],
   [
     { input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [], logprobs: [] }] }] },
@@ -160,11 +175,11 @@ check('responses', [
         { role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [{ type: 'url_citation' }] }] }
       ]
     },
-    'history:input[0].content[0].annotations'
+    'drop:input[0].content[0].annotations'
   ],
   [
     { input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'x', logprobs: [{}] }] }] },
-    'history:input[0].content[0].logprobs'
+    'drop:input[0].content[0].logprobs'
   ],
   [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: image }] }] }, 'ok'],
   [
@@ -172,25 +187,30 @@ check('responses', [
     'input[0].content[0].image_url',
     'no-image_references'
   ],
-  // What the wire cannot carry is the writer's to refuse or to describe.
-  [{ input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] }, 'ok'],
+  // What the wire cannot carry is refused in the newest turn, and described elsewhere (decisions.md 75).
+  [{ input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] }, 'input[0].content[0].file_id'],
   [{ input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: image }] }] }, 'ok'],
   [
     { input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: image }] }] },
-    'ok',
+    'left:input[0].content[0].image_url',
     'no-image_references'
   ],
   [{ input: [{ role: 'user', content: [{ type: 'input_file', file_data: image }] }] }, 'ok'],
-  [{ input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://a.test' }] }] }, 'ok'],
+  [
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://a.test' }] }] },
+    'input[0].content[0].file_url'
+  ],
   [{ input: [call, result] }, 'ok'],
   [{ input: [call, { ...result, output: [{ type: 'input_text', text: 'x' }] }] }, 'ok'],
-  [{ input: [call, { type: 'function_call_output', output: 'x' }] }, 'history:input[1].call_id'],
+  [{ input: [call, { type: 'function_call_output', output: 'x' }] }, 'drop:input[1].call_id'],
   [{ temperature: 0, top_p: 0.5, max_output_tokens: 5 }, 'ok'],
   [{ max_output_tokens: 0 }, 'invalid:max_output_tokens'],
   [{ max_output_tokens: 40 }, 'ok'],
-  [{ max_output_tokens: 41 }, 'max_output_tokens'],
-  [{ max_output_tokens: 100 }, 'ok', 'window'],
-  [{ max_output_tokens: 101 }, 'max_output_tokens', 'window'],
+  [{ max_output_tokens: 41 }, 'left:max_output_tokens'],
+  // A quarter of the window (decisions.md 73).
+  [{ max_output_tokens: 25 }, 'ok', 'window'],
+  [{ max_output_tokens: 26 }, 'left:max_output_tokens', 'window'],
+  [{ max_tokens: 41 }, 'left:max_tokens'],
   [{ tools: [{ ...tool, strict: false }] }, 'ok'],
   // Sent where the wire has it (decisions.md 77).
   [{ tools: [tool, { ...tool, name: 'g', strict: true }] }, 'ok'],
@@ -204,7 +224,7 @@ check('responses', [
     },
     'invalid:tools'
   ],
-  [{ tools: [{ type: 'function', parameters }] }, 'tools[0].name'],
+  [{ tools: [{ type: 'function', parameters }] }, 'left:tools[0].name'],
   ...[
     'web_search',
     'web_search_preview',
@@ -213,17 +233,22 @@ check('responses', [
     'image_generation',
     'computer_use_preview',
     'x'
-  ].map((type): Row => [{ tools: [tool, { type }] }, 'tools[1].type']),
+  ].flatMap((type): Row[] => [
+    [{ tools: [tool, { type }] }, 'left:tools[1]|tools[1].type'],
+    [{ tools: [{ type }] }, 'tools[0].type']
+  ]),
+  [{ tools: [tool, { type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'tool_choice'],
   ...['auto', 'none', 'required', { type: 'function', name: 'f' }].map(
     (choice): Row => [{ tools: [tool], tool_choice: choice }, 'ok']
   ),
   [{ tools: [{ type: 'custom', name: 'c' }, tool], tool_choice: { type: 'custom', name: 'c' } }, 'ok'],
-  [{ tools: [{ type: 'custom' }] }, 'tools[0].name'],
+  [{ tools: [{ type: 'custom' }] }, 'left:tools[0].name'],
   [{ input: [user, customCall, { type: 'custom_tool_call_output', call_id: 'c', output: 'x' }] }, 'ok'],
-  [{ input: [user, { ...customCall, extra: 1 }] }, 'history:input[1].extra'],
+  [{ input: [user, { ...customCall, extra: 1 }] }, 'drop:input[1].extra'],
   [{ parallel_tool_calls: null }, 'ok', 'text'],
   [{ parallel_tool_calls: true }, 'ok'],
-  [{ parallel_tool_calls: false }, 'parallel_tool_calls', 'no-parallel_tool_calls'],
+  [{ parallel_tool_calls: false }, 'ok', 'no-parallel_tool_calls'],
+  [{ parallel_tool_calls: true }, 'left:parallel_tool_calls', 'no-parallel_tool_calls'],
   [{ text: { format: { type: 'json_schema', name: 'a', schema: parameters } } }, 'ok'],
   [
     { text: { format: { type: 'json_schema', name: 'a', schema: parameters } } },
@@ -231,48 +256,65 @@ check('responses', [
     'no-json_schema_output'
   ],
   [{ text: { format: { type: 'text' } } }, 'ok', 'text'],
-  [{ text: { verbosity: 'low' } }, 'text.verbosity'],
+  [{ text: { verbosity: 'low' } }, 'left:text.verbosity'],
+  [{ text: { verbosity: 'medium' } }, 'ok'],
   [{ reasoning: {} }, 'ok', 'text'],
   [{ reasoning: { effort: 'none' } }, 'ok'],
   [{ reasoning_effort: 'none' }, 'ok'],
   [{ reasoning: { effort: 'high' } }, 'ok'],
-  [{ reasoning: { summary: 'detailed' } }, 'reasoning.summary'],
-  [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
+  [{ reasoning: { effort: 'high' } }, 'left:reasoning.effort', 'no-reasoning_effort'],
+  [{ reasoning_effort: 'high' }, 'left:reasoning_effort', 'no-reasoning_effort'],
+  [{ reasoning: { effort: 'none' } }, 'ok', 'no-reasoning_effort'],
+  [{ reasoning: { summary: 'detailed' } }, 'left:reasoning.summary'],
+  [{ reasoning: { summary: 'auto' } }, 'left:reasoning.summary'],
   [{ reasoning: { effort: 5 } }, 'invalid:reasoning.effort'],
   [{ reasoning: { effort: 'high' }, reasoning_effort: 'low' }, 'invalid:reasoning_effort'],
   [{ reasoning: { effort: 'high' }, reasoning_effort: 'high' }, 'ok'],
   [{ store: 'yes' }, 'invalid:store'],
   [{ metadata: 'x' }, 'invalid:metadata'],
   [{ previous_response_id: 'resp_a' }, 'previous_response_id'],
-  [{ conversation: 'c' }, 'conversation'],
+  [{ conversation: 'c' }, 'left:conversation'],
   [{ background: true }, 'background'],
   [{ store: true }, 'store'],
   [{ store: false, background: false }, 'ok'],
   [{ include: ['reasoning.encrypted_content'] }, 'ok'],
   [{ include: [] }, 'ok'],
-  [{ include: ['file_search_call.results'] }, 'include'],
-  [{ include: ['reasoning.encrypted_content', 'x'] }, 'include'],
-  [{ metadata: { a: 'b' } }, 'ok'],
+  [{ include: ['file_search_call.results'] }, 'left:include'],
+  [{ include: ['reasoning.encrypted_content', 'x'] }, 'left:include'],
+  [{ metadata: { a: 'b' } }, 'left:metadata'],
   [{ prompt_cache_key: 'k', client_metadata: { a: 1 } }, 'ok'],
   ...Object.entries({
-    user: 'u',
-    seed: 1,
-    service_tier: 'auto',
+    service_tier: 'flex',
     truncation: 'auto',
     safety_identifier: 's',
     max_tool_calls: 1,
     top_logprobs: 1,
-    prompt: { id: 'p' },
-    stream_options: { include_obfuscation: true },
     extra_body: { a: 1 },
+    provider: 'x',
+    n: 2,
+    web_search_options: { a: 1 }
+  }).map(([name, value]): Row => [{ [name]: value }, `left:${name}`]),
+  [{ stream_options: { include_obfuscation: true } }, 'left:stream_options.include_obfuscation'],
+  // What the wire has, under whatever name.
+  ...Object.entries({ user: 'u', seed: 1, stop: 'x', max_tokens: 5 }).map(
+    ([name, value]): Row => [{ [name]: value }, 'ok']
+  ),
+  // They ask for nothing (decisions.md 70).
+  ...Object.entries({
+    service_tier: 'auto',
+    truncation: 'disabled',
+    top_logprobs: 0,
+    n: 1,
+    stream_options: { include_obfuscation: false },
     base_url: 'x',
     api_key: 'x',
-    provider: 'x',
-    web_search_options: { a: 1 },
-    stop: 'x',
-    max_tokens: 5
-  }).map(([name, value]): Row => [{ [name]: value }, name]),
-  [{ provider: 'x', extra_body: { a: 1 }, base_url: 'x', api_key: 'x' }, 'api_key'],
+    timeout: 5,
+    extra_headers: { a: 'b' },
+    extra_query: { a: 'b' },
+    context_management: []
+  }).map(([name, value]): Row => [{ [name]: value }, 'ok']),
+  [{ prompt: { id: 'p' } }, 'prompt'],
+  [{ modalities: ['text', 'audio'] }, 'modalities'],
   [{ user: null, seed: null, service_tier: null }, 'ok']
 ])
 
@@ -291,41 +333,45 @@ check('messages', [
   [{ messages: [user, toolUse, toolResult('x')] }, 'ok'],
   [{ messages: [user, toolUse, toolResult([{ type: 'text', text: 'x' }])] }, 'ok'],
   [{ messages: [user, toolUse, toolResult([{ type: 'image', source }])] }, 'ok'],
+  [{ messages: [user, toolUse, toolResult([{ type: 'document', source }])] }, 'ok'],
   [
-    { messages: [user, toolUse, toolResult([{ type: 'document', source }])] },
-    'history:messages[2].content[0].content[0].type'
+    { messages: [user, { role: 'assistant', content: [{ type: 'image', source }] }, user] },
+    'left:messages[1].content[0].type'
   ],
-  [{ messages: [{ role: 'assistant', content: [{ type: 'image', source }] }] }, 'history:messages[0].content[0].type'],
   [blocks({ type: 'image', source }), 'ok'],
   [blocks({ type: 'image', source: { type: 'url', url: 'https://a.test/a.png' } }), 'ok'],
-  [blocks({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'ok'],
+  [blocks({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'messages[0].content[0]'],
   [blocks({ type: 'image', source }), 'messages[0].content[0]', 'no-image_references'],
   [
     { messages: [user, { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 's' }] }, user] },
     'ok'
   ],
   [{ messages: [user, { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'x' }] }, user] }, 'ok'],
-  [
-    blocks({ type: 'text', text: 'x' }, { type: 'document', source: { type: 'text', data: 'x' } }),
-    'history:messages[0].content[1].type'
-  ],
-  [blocks({ type: 'search_result', content: [] }), 'history:messages[0].content[0].type'],
+  [blocks({ type: 'text', text: 'x' }, { type: 'document', source: { type: 'text', data: 'x' } }), 'ok'],
+  [blocks({ type: 'search_result', content: [] }), 'left:messages[0].content[0].type'],
   [{ messages: [] }, 'invalid:messages'],
   [{ temperature: 0, top_p: 0.5, stop_sequences: ['a'] }, 'ok'],
   [{ max_tokens: undefined }, 'invalid:max_tokens'],
-  [{ max_tokens: 41 }, 'max_tokens'],
-  [{}, 'max_tokens', 'no-generation_controls'],
-  [{ metadata: { user_id: 'u' } }, 'ok'],
+  [{ max_tokens: 41 }, 'left:max_tokens'],
+  [{}, 'left:max_tokens', 'no-generation_controls'],
+  [{ metadata: { user_id: 'u' } }, 'left:metadata'],
   [{ tools: [localTool] }, 'ok'],
   [{ tools: [localTool], tool_choice: { type: 'any' } }, 'ok'],
-  [{ tools: [localTool], tool_choice: { type: 'auto' } }, 'tool_choice', 'no-tool_choice'],
+  ...['auto', 'none'].map((type): Row => [{ tools: [localTool], tool_choice: { type } }, 'ok', 'no-tool_choice']),
+  [{ tools: [localTool], tool_choice: { type: 'any' } }, 'tool_choice', 'no-tool_choice'],
+  [{ tools: [localTool], tool_choice: { type: 'tool', name: 'f' } }, 'tool_choice', 'no-tool_choice'],
+  [
+    { tools: [localTool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    'ok',
+    'no-parallel_tool_calls'
+  ],
   [{ tools: [localTool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }, 'ok'],
   [
     { tools: [localTool], tool_choice: { type: 'auto', disable_parallel_tool_use: false } },
-    'tool_choice.disable_parallel_tool_use',
+    'left:tool_choice.disable_parallel_tool_use',
     'no-parallel_tool_calls'
   ],
-  [{ tools: [localTool, { input_schema: parameters }] }, 'tools[1].name'],
+  [{ tools: [localTool, { input_schema: parameters }] }, 'left:tools[1].name'],
   ...[
     'bash_20250124',
     'text_editor_20250728',
@@ -333,7 +379,10 @@ check('messages', [
     'web_search_20250305',
     'web_fetch_20250910',
     'code_execution_20250522'
-  ].map((type): Row => [{ tools: [localTool, { type, name: 'g' }] }, 'tools[1].type']),
+  ].flatMap((type): Row[] => [
+    [{ tools: [localTool, { type, name: 'g' }] }, 'left:tools[1]|tools[1].type'],
+    [{ tools: [{ type, name: 'g' }] }, 'tools[0].type']
+  ]),
   [{ output_config: { format: { type: 'json_schema', schema: parameters } } }, 'ok'],
   [
     { output_config: { format: { type: 'json_schema', schema: parameters } } },
@@ -342,13 +391,17 @@ check('messages', [
   ],
   [{ output_format: { type: 'json_schema', schema: parameters } }, 'output_format', 'no-json_schema_output'],
   [{ output_config: { effort: 'high' } }, 'ok'],
-  [{ output_config: { task_budget: { tokens: 1 } } }, 'output_config.task_budget'],
+  [{ output_config: { effort: 'high' } }, 'left:output_config.effort', 'no-reasoning_effort'],
+  [{ thinking: { type: 'enabled', budget_tokens: 1024 } }, 'left:thinking', 'no-reasoning_effort'],
+  [{ thinking: { type: 'disabled' } }, 'ok', 'no-reasoning_effort'],
+  [{ output_config: { task_budget: { tokens: 1 } } }, 'left:output_config.task_budget'],
   [{ thinking: { type: 'disabled' } }, 'ok'],
   [{ thinking: { type: 'adaptive' } }, 'ok'],
   [{ thinking: { type: 'enabled', budget_tokens: 1024 } }, 'ok'],
   ...Object.entries({
     top_k: 5,
-    service_tier: 'auto',
+    service_tier: 'flex',
+    speed: 'fast',
     betas: ['x'],
     container: 'c',
     mcp_servers: [{ name: 'm' }],
@@ -356,7 +409,10 @@ check('messages', [
     user: 'u',
     extra_body: { a: 1 },
     unknown: 1
-  }).map(([name, value]): Row => [{ [name]: value }, name]),
+  }).map(([name, value]): Row => [{ [name]: value }, `left:${name}`]),
+  ...Object.entries({ service_tier: 'auto', speed: 'standard', betas: [] }).map(
+    ([name, value]): Row => [{ [name]: value }, 'ok']
+  ),
   [{ top_k: -1 }, 'ok'],
   [{ cache_control: { type: 'ephemeral' } }, 'ok'],
   [{ context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } }, 'ok']
@@ -400,19 +456,19 @@ check('content', [
     }),
     'ok'
   ],
-  [generation({ maxOutputTokens: 41 }), 'generationConfig.maxOutputTokens'],
-  [{ generation_config: { max_output_tokens: 41 } }, 'generation_config.max_output_tokens'],
+  [generation({ maxOutputTokens: 41 }), 'left:generationConfig.maxOutputTokens'],
+  [{ generation_config: { max_output_tokens: 41 } }, 'left:generation_config.max_output_tokens'],
   [generation({ thinkingConfig: { thinkingBudget: 0 } }), 'ok'],
   [generation({ thinkingConfig: { thinkingBudget: -1 } }), 'ok'],
   [generation({ thinkingConfig: {} }), 'ok'],
   [generation({ thinkingConfig: { thinkingBudget: 9000 } }), 'ok'],
-  [generation({ topK: 5 }), 'generationConfig.topK'],
-  [generation({ top_k: 5 }), 'generationConfig.top_k'],
-  [generation({ candidateCount: 2 }), 'generationConfig.candidateCount'],
+  [generation({ topK: 5 }), 'left:generationConfig.topK'],
+  [generation({ top_k: 5 }), 'left:generationConfig.top_k'],
+  [generation({ candidateCount: 2 }), 'left:generationConfig.candidateCount'],
   [generation({ candidateCount: 1, responseModalities: ['TEXT'] }), 'ok'],
   [generation({ responseModalities: ['IMAGE'] }), 'generationConfig.responseModalities'],
-  [generation({ mediaResolution: 'LOW' }), 'generationConfig.mediaResolution'],
-  [generation({ unknown_member: 1 }), 'generationConfig.unknown_member'],
+  [generation({ mediaResolution: 'LOW' }), 'left:generationConfig.mediaResolution'],
+  [generation({ unknown_member: 1 }), 'left:generationConfig.unknown_member'],
   [generation({ responseMimeType: 'text/plain' }), 'ok'],
   [generation({ responseMimeType: 'application/json', responseSchema: { type: 'OBJECT' } }), 'ok'],
   [
@@ -427,20 +483,23 @@ check('content', [
   ],
   [{ tools: declared }, 'ok'],
   [
-    { tools: [{ functionDeclarations: [{ ...declaration, behavior: 'BLOCKING' }] }] },
-    'tools[0].functionDeclarations[0].behavior'
+    { tools: [{ functionDeclarations: [{ ...declaration, behavior: 'NON_BLOCKING' }] }] },
+    'left:tools[0].functionDeclarations[0].behavior'
   ],
   [
     // Clients with automatic function calling always send it; this wire leaves it out.
     { tools: [{ function_declarations: [{ ...declaration, response: { type: 'STRING' } }] }] },
-    'ok'
+    'left:tools[0].function_declarations[0].response'
   ],
   ...['AUTO', 'NONE', 'ANY'].map(
     (mode): Row => [{ tools: declared, toolConfig: { functionCallingConfig: { mode } } }, 'ok']
   ),
-  [{ tools: declared, toolConfig: { retrievalConfig: { languageCode: 'en' } } }, 'toolConfig.retrievalConfig'],
+  [{ tools: declared, toolConfig: { retrievalConfig: { languageCode: 'en' } } }, 'left:toolConfig.retrievalConfig'],
   ...['googleSearch', 'urlContext', 'codeExecution', 'googleMaps', 'fileSearch'].map(
     (name): Row => [{ tools: [{ [name]: {} }] }, `tools[0].${name}`]
+  ),
+  ...['googleSearch', 'googleMaps'].map(
+    (name): Row => [{ tools: [...declared, { [name]: {} }] }, `left:tools[1].${name}`]
   ),
   [part({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }), 'ok'],
   [
@@ -450,13 +509,15 @@ check('content', [
   ],
   [part({ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }), 'ok'],
   [
-    part({ fileData: { fileUri: 'https://a.test/a.png', mimeType: 'image/png' } }),
-    'history:contents[0].parts[0].fileData'
+    part({ inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }),
+    'contents[0].parts[0].inlineData',
+    'no-file_inputs'
   ],
-  [part({ text: 'x' }, { executableCode: { code: 'x' } }), 'history:contents[0].parts[1].executableCode'],
+  [part({ fileData: { fileUri: 'https://a.test/a.png', mimeType: 'image/png' } }), 'contents[0].parts[0].fileData'],
+  [part({ text: 'x' }, { executableCode: { code: 'x' } }), 'left:contents[0].parts[1].executableCode'],
   [{ contents: [{ role: 'user', parts: [{ text: 'x' }] }, { role: 'model', parts: [ownCall] }, response] }, 'ok'],
   [calls('skip_thought_signature_validator'), 'ok'],
-  [calls('Zm9yZWlnbg=='), 'history:contents[1].parts[0].thoughtSignature'],
+  [calls('Zm9yZWlnbg=='), 'drop:contents[1].parts[0].thoughtSignature'],
   [{ safetySettings: [] }, 'ok'],
   ...Object.entries({
     safetySettings: [{ category: 'x' }],
@@ -465,7 +526,7 @@ check('content', [
     serviceTier: 'flex',
     labels: { a: 'b' },
     unknown: 1
-  }).map(([name, value]): Row => [{ [name]: value }, name])
+  }).map(([name, value]): Row => [{ [name]: value }, `left:${name}`])
 ])
 
 const completionsTool = { type: 'function', function: { name: 'f', parameters } }
@@ -482,7 +543,7 @@ check('completions', [
   [content({ type: 'text', text: 'x' }, { type: 'image_url', image_url: { url: image } }), 'ok'],
   [content({ type: 'image_url', image_url: { url: image } }), 'messages[0].content[0]', 'no-image_references'],
   [content({ type: 'input_audio', input_audio: { format: 'wav', data: 'AAAA' } }), 'ok'],
-  [content({ type: 'file', file: { file_id: 'f' } }), 'ok'],
+  [content({ type: 'file', file: { file_id: 'f' } }), 'messages[0].content[0]'],
   [{ messages: [user, assistantCall, toolMessage] }, 'ok'],
   [{ messages: [user, assistantCall, toolMessage] }, 'ok', 'no-tool_results'],
   [{ messages: [user, assistantCall, toolMessage] }, 'ok', 'no-function_tools'],
@@ -505,17 +566,17 @@ check('completions', [
   ],
   [{ messages: [user, assistantCall, { role: 'function', name: 'f', content: 'x' }] }, 'ok'],
   [{ functions: [{ name: 'f', parameters }], function_call: { name: 'f' } }, 'ok'],
-  [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'history:messages[2].tool_call_id'],
+  [{ messages: [user, assistantCall, { role: 'tool', content: 'x' }] }, 'drop:messages[2].tool_call_id'],
   [{ messages: [{ ...user, attachments: ['f'] }] }, 'messages[0].attachments'],
   [
     {
       messages: [user, assistantCall, { ...toolMessage, content: [{ type: 'image_url', image_url: { url: image } }] }]
     },
-    'ok',
+    'left:messages[2].content[0]',
     'no-image_references'
   ],
   [{ stream_options: { include_usage: true } }, 'ok'],
-  [{ stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],
+  [{ stream_options: { include_obfuscation: true } }, 'left:stream_options.include_obfuscation'],
   [
     {
       temperature: 0,
@@ -528,14 +589,14 @@ check('completions', [
     },
     'ok'
   ],
-  [{ max_tokens: 41 }, 'max_tokens'],
-  [{ max_completion_tokens: 41 }, 'max_completion_tokens'],
+  [{ max_tokens: 41 }, 'left:max_tokens'],
+  [{ max_completion_tokens: 41 }, 'left:max_completion_tokens'],
   [{ tools: [completionsTool], tool_choice: 'auto', parallel_tool_calls: true }, 'ok'],
   [{ tools: [completionsTool] }, 'tools', 'no-function_tools'],
-  [{ tools: [{ type: 'function', function: {} }] }, 'tools[0].name'],
+  [{ tools: [{ type: 'function', function: {} }] }, 'left:tools[0].name'],
   // Functions of one text parameter (decisions.md 77).
   [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'ok'],
-  [{ tools: [{ type: 'custom', custom: {} }] }, 'tools[0].name'],
+  [{ tools: [{ type: 'custom', custom: {} }] }, 'left:tools[0].name'],
   [{ tools: [completionsTool], tool_choice: 'sometimes' }, 'tool_choice'],
   [{ response_format: { type: 'text' } }, 'ok'],
   [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: parameters } } }, 'ok'],
@@ -544,25 +605,32 @@ check('completions', [
     'response_format',
     'no-json_schema_output'
   ],
-  [{ metadata: { a: 'b' }, user: 'u', n: 1, store: false, prompt_cache_key: 'k' }, 'ok'],
+  [{ user: 'u', n: 1, store: false, prompt_cache_key: 'k' }, 'ok'],
+  [{ metadata: { a: 'b' } }, 'left:metadata'],
   [{ reasoning_effort: 'high' }, 'ok'],
   [{ reasoning_effort: 'none' }, 'ok'],
   ...Object.entries({
     n: 2,
     store: true,
-    reasoning: { effort: 'high' },
     logprobs: true,
     logit_bias: { 1: 2 },
     service_tier: 'flex',
-    max_output_tokens: 5,
-    modalities: ['audio'],
     web_search_options: { a: 1 },
     extra_body: { a: 1 },
-    extra_headers: { a: 'b' },
-    base_url: 'x',
     repetition_penalty: 1,
     unknown: 0
-  }).map(([name, value]): Row => [{ [name]: value }, name]),
+  }).map(([name, value]): Row => [{ [name]: value }, `left:${name}`]),
+  ...Object.entries({
+    reasoning: { effort: 'high' },
+    max_output_tokens: 5,
+    extra_headers: { a: 'b' },
+    base_url: 'x',
+    service_tier: 'default',
+    verbosity: 'medium',
+    top_logprobs: 0
+  }).map(([name, value]): Row => [{ [name]: value }, 'ok']),
+  [{ modalities: ['audio'] }, 'modalities'],
+  [{ temperature: 0.5 }, 'left:temperature', 'no-generation_controls'],
   [{ logprobs: false, modalities: ['text'], logit_bias: {} }, 'ok']
 ])
 
@@ -571,18 +639,21 @@ for (const protocol of Object.keys(families) as ClientProtocol[]) {
     const needed =
       protocol === 'messages' ? [...BASE_FEATURES, 'text', 'generation_controls'] : [...BASE_FEATURES, 'text']
     for (const name of ALL_FEATURES) {
-      if (needed.includes(name))
-        t.throws(() => send(protocol, {}, `no-${name}`), { code: 'unsupported_semantic' }, name)
-      else t.ok(send(protocol, {}, `no-${name}`), name)
+      const sent = { model: `no-${name}`, isExact: true }
+      if (needed.includes(name)) t.throws(() => send(protocol, {}, sent), { code: 'unsupported_semantic' }, name)
+      else t.ok(send(protocol, {}, sent), name)
     }
-    t.throws(() => send(protocol, {}, 'no-usage'), { code: 'unsupported_semantic', param: 'model' })
+    t.throws(() => send(protocol, {}, { model: 'no-usage' }), { code: 'unsupported_semantic', param: 'model' })
   })
 
   t.test(`${protocol}: a stream needs its two features`, async t => {
-    t.ok(send(protocol, {}, 'all', true))
+    t.ok(send(protocol, {}, { isStream: true }))
     const param = protocol === 'content' ? undefined : 'stream'
     for (const name of ['stream_deltas', 'stream_terminal_events']) {
-      t.throws(() => send(protocol, {}, `no-${name}`, true), { code: 'unsupported_semantic', param })
+      t.throws(() => send(protocol, {}, { model: `no-${name}`, isStream: true }), {
+        code: 'unsupported_semantic',
+        param
+      })
     }
   })
 
@@ -592,7 +663,7 @@ for (const protocol of Object.keys(families) as ClientProtocol[]) {
     t.throws(() => admitRoute(plan, protocol, () => cell), {
       code: 'unsupported_semantic',
       param: 'model',
-      message: 'The selected bridge route cannot preserve this semantic.',
+      message: `The request is not supported by model '${plan.publicModel}'.`,
       cause: 'route_not_integrated'
     })
   })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { admitRequest } from '../../../worker/bridge/admit.ts'
+import { admitFeatures } from '../../../worker/bridge/admit-features.ts'
 import { LeftOut } from '../../../worker/bridge/left-out.ts'
 import {
   type JsonObject,
@@ -22,6 +22,7 @@ const uses: Record<RequestFeature, readonly [Partial<NormalizedRequest>, string]
   frequencyPenalty: [{ sampling: { frequencyPenalty: 0.5 } }, 'frequency_penalty'],
   user: [{ user: '' }, 'user'],
   metadata: [{ metadata: {} }, 'metadata'],
+  reasoningSummary: [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
   additionalFields: [{ additionalFields: { a: 1 } }, 'extra_body'],
   uploadedFiles: [{ uploadedFileIds: ['f'] }, 'x-ids'],
   storedConversation: [{ conversation: { previousResponseId: 'resp_a', store: true } }, 'previous_response_id'],
@@ -55,11 +56,11 @@ function accept(all: 'sent' | 'ignored' | 'refused', except: Partial<ProviderAcc
 /** The fields that are left out. */
 function admit(request: NormalizedRequest, acceptance: ProviderAcceptance, isRefused = false): readonly string[] {
   const leftOut = new LeftOut(isRefused)
-  admitRequest(request, acceptance, leftOut)
+  admitFeatures(request, acceptance, leftOut)
   return leftOut.list()
 }
 
-for (const feature of requestFeatures) {
+for (const feature of requestFeatures.filter(name => name !== 'hostedTools')) {
   t.test(`${feature} is sent, left out or refused with the client's field`, async t => {
     const [members, param] = uses[feature]
     const request = makeRequest({ fieldPaths: paths, ...members })
@@ -115,3 +116,27 @@ t.test('native lists the parameters of other vendors as ignored', async t => {
   t.strictSame(admit(request, nativeV1Acceptance), ['k', 'seed', 'user'])
   t.strictSame(admit(request, nativeV2Acceptance), ['k', 'seed', 'user'])
 })
+
+t.test(
+  'a hosted tool is left out beside a function, and refused where it is all that could be called (decisions.md 69)',
+  async t => {
+    const [members] = uses.hostedTools
+    const search = members.tools?.[0] as NormalizedRequest['tools'][number]
+    const lookup = { type: 'function' as const, name: 'f', parameters: {} }
+    const unsupported = { type: 'unsupported' as const, sentType: 'x', definition: {}, path: 'tools[2].type' }
+    const external = { ...accept('sent', { hostedTools: 'ignored' }), refusesLoss: true as const }
+    const beside = makeRequest({ tools: [search, lookup, unsupported] })
+    t.strictSame(admit(beside, external), ['tools[0]', 'tools[2]'])
+    t.throws(() => admit(beside, external, true), { code: 'unsupported_semantic', param: 'tools[0].type' })
+    t.throws(() => admit(makeRequest({ tools: [search] }), external), {
+      code: 'unsupported_semantic',
+      param: 'tools[0].type'
+    })
+    const forced = makeRequest({ tools: [search, lookup], toolChoice: { type: 'hosted', kind: 'web_search' } })
+    t.throws(() => admit(forced, external), { code: 'unsupported_semantic', param: fieldPaths.toolChoice })
+    const unwanted = makeRequest({ tools: [search], toolChoice: { type: 'none' } })
+    t.strictSame(admit(unwanted, external), ['tools[0]'])
+    t.strictSame(admit(beside, accept('sent')), ['tools[2]'], 'the wire has the tool')
+    t.strictSame(admit(makeRequest({ tools: [search] }), nativeV1Acceptance), ['tools[0]'], 'specification.md 4.6')
+  }
+)

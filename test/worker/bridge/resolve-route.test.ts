@@ -53,7 +53,9 @@ t.test('an alias leads to its profile and its upstream model, in every operation
 })
 
 t.test('without a limit of its own an alias has that of its context window', async t => {
-  t.match(createResolver(makeProfileSet([external])).chat('bridge/window'), { capabilities: { outputTokensMax: 100 } })
+  t.match(createResolver(makeProfileSet([external])).chat('bridge/window'), {
+    capabilities: { outputTokensMax: 25, contextWindow: 100 }
+  })
 })
 
 t.test('aliases are exact: another case, blanks and prefixes are unknown', async t => {

@@ -14,7 +14,7 @@ import { showUpstreamBody } from '../../../worker/debug/selected-route.ts'
 import { GatewayError, isJsonObject, type JsonObject, type JsonValue } from '../../../worker/normalized/index.ts'
 import type { ApiMode } from '../../../worker/protocols/face.ts'
 import { areRunsFull } from '../../support/properties.ts'
-import { createContext, EDGE, environment, formats, PLAIN_EDGE } from './support.ts'
+import { createContext, EDGE, EXACT_EDGE, environment, formats, PLAIN_EDGE } from './support.ts'
 
 interface Field {
   path: string
@@ -31,6 +31,7 @@ interface Explained {
   route?: JsonObject
   fields: Field[]
   complete: boolean
+  ignored?: string[]
 }
 
 async function explain(family: ExplainedFamily, body: JsonObject, model?: string, apiMode: ApiMode = 'v1') {
@@ -190,13 +191,22 @@ t.test('the same field is another one on another route', async t => {
     'thinking.budget_tokens': 'translated'
   })
   const onEdge = await explain('anthropic', { ...body, model: EDGE })
-  t.notOk(onEdge.accepted)
-  t.match(onEdge.error, { code: 'unsupported_semantic', status: 400 })
-  const refused = onEdge.fields.filter(({ verdict }) => verdict === 'refused')
-  t.ok(refused.some(({ path }) => path === 'top_k'))
+  t.ok(onEdge.accepted)
+  t.strictSame(onEdge.ignored, ['top_k'])
+  t.match(
+    onEdge.fields.find(({ path }) => path === 'top_k'),
+    { verdict: 'ignored', reason: /^The provider kind chat_compatible has no place for it\./ }
+  )
   t.match(onEdge.route, { provider_kind: 'chat_compatible', upstream_model: 'edge-large' })
-  const plain = await verdicts('openai', { model: PLAIN_EDGE, messages: [user], temperature: 1, seed: 1, stream: true })
-  t.match(plain, { temperature: 'refused', seed: 'refused', stream: 'refused', model: 'translated' })
+  const plain = await explain('openai', { model: PLAIN_EDGE, messages: [user], temperature: 1, seed: 1, stream: true })
+  t.match(plain.error, { code: 'unsupported_semantic', param: 'stream' })
+  t.strictSame(plain.ignored, ['seed', 'temperature'])
+  t.match(Object.fromEntries(plain.fields.map(({ path, verdict }) => [path, verdict])), {
+    temperature: 'ignored',
+    seed: 'ignored',
+    stream: 'refused',
+    model: 'translated'
+  })
 })
 
 t.test('a field that states the default is not called ignored, because another value has an effect', async t => {
@@ -213,7 +223,7 @@ t.test('a tool that no provider here runs is ignored as a whole', async t => {
     'tools[2]': 'ignored'
   })
   t.match(await verdicts('openai', body, undefined, 'v2'), { 'tools[0]': 'ignored', 'tools[2].type': 'translated' })
-  t.match(await verdicts('openai', { ...body, model: EDGE }), { 'tools[0].type': 'refused', 'tools[2]': 'refused' })
+  t.match(await verdicts('openai', { ...body, model: EDGE }), { 'tools[0]': 'ignored', 'tools[2]': 'ignored' })
 })
 
 t.test('a model without a route explains nothing but itself', async t => {
@@ -238,8 +248,8 @@ t.test('a model that nothing can replace keeps the reason of its own refusal', a
 t.test(
   'a refused element has the reason of the route, not what its absence or that of a part of it would cause',
   async t => {
-    const message = 'The selected bridge route cannot preserve this semantic.'
-    const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } }
+    const message = (path: string) => `'${path}' is not supported by model '${EDGE}'.`
+    const document = { type: 'document', source: { type: 'file', file_id: 'x' } }
     const text = { type: 'text', text: 'hi' }
     const content = [text, document, text, document]
     const documents = await explain('anthropic', { model: EDGE, max_tokens: 9, messages: [{ role: 'user', content }] })
@@ -248,18 +258,18 @@ t.test(
         .filter(({ verdict }) => verdict === 'refused')
         .map(({ path, reason, param }) => [path, reason, param]),
       [
-        ['messages[0].content[1]', message, 'messages[0].content[1].type'],
-        ['messages[0].content[3]', message, 'messages[0].content[3].type']
+        ['messages[0].content[1]', message('messages[0].content[1]'), undefined],
+        ['messages[0].content[3]', message('messages[0].content[3]'), undefined]
       ]
     )
     const input = [
-      { type: 'web_search_call', id: 'w', status: 'completed' },
+      { type: 'compaction', id: 'c', encrypted_content: 'x' },
       { role: 'user', content: 'hi' }
     ]
     const items = await explain('responses', { model: EDGE, input })
     t.match(
       items.fields.find(({ path }) => path === 'input[0]'),
-      { reason: message, code: 'unsupported_semantic' }
+      { reason: message('input[0].type'), code: 'unsupported_semantic' }
     )
     const wrong = await explain('openai', { model: EDGE, messages: [{ role: 5, content: 'hi' }] })
     t.match(wrong.fields.at(-1), { path: 'messages', param: 'messages[0].role', reason: wrong.error?.message })
@@ -362,7 +372,11 @@ t.test('a body of very many values has a short report', async t => {
       ['temperature', 'exact']
     ]
   )
-  const refused = await explain('openai', { model: EDGE, messages: [...messages, { role: 'x', content: '' }], foo: 2 })
+  const refused = await explain('openai', {
+    model: EXACT_EDGE,
+    messages: [...messages, { role: 'x', content: '' }],
+    foo: 2
+  })
   t.strictSame(
     refused.fields.filter(({ verdict }) => verdict === 'refused').map(({ path }) => path),
     ['messages[4000]', 'foo']
@@ -388,6 +402,9 @@ async function count(family: 'openai' | 'gemini' | 'anthropic', body: JsonObject
   const { fields, isComplete } = await explainBody(source, { family, probe, bytes, pause: () => Promise.resolve() })
   return { looks, members, fields, isComplete }
 }
+
+/** Null, an empty list and an empty object ask for nothing. */
+const refusedOf = (size: number) => (size * (values.length - 3)) / values.length
 
 const values: readonly JsonValue[] = [true, 0, 7, 'x', 'a text', null, [], {}, [1, 'two'], { a: 1, b: { c: 'deep' } }]
 
@@ -440,16 +457,17 @@ t.test('a member that is judged together with others has the verdict that it has
 
 t.test('unknown members that are refused are found in bodies without the others', async t => {
   const body = { messages: [{ role: 'user', content: 'hi' }], top_k: 5, logprobs: true }
-  const few = await count('openai', { ...body, ...createUnknown(90) }, EDGE, 'v1')
-  const many = await count('openai', { ...body, ...createUnknown(900) }, EDGE, 'v1')
+  const few = await count('openai', { ...body, ...createUnknown(90) }, EXACT_EDGE, 'v1')
+  const many = await count('openai', { ...body, ...createUnknown(900) }, EXACT_EDGE, 'v1')
   t.ok(many.isComplete)
   t.ok(many.members < 12 * few.members, `${few.members} and ${many.members}`)
-  t.equal(many.fields.filter(({ verdict }) => verdict === 'refused').length, 900 - 900 / values.length + 2)
+  t.equal(many.fields.filter(({ verdict }) => verdict === 'refused').length, refusedOf(900) + 2)
   const others = { ...createUnknown(30), 'with.dot': 1 }
-  const { fields } = await count('openai', { ...body, ...others }, EDGE, 'v1')
+  const { fields } = await count('openai', { ...body, ...others }, EXACT_EDGE, 'v1')
   for (const [member, value] of Object.entries(others)) {
-    const alone = await count('openai', { messages: body.messages, [member]: value }, EDGE, 'v1')
+    const alone = await count('openai', { messages: body.messages, [member]: value }, EXACT_EDGE, 'v1')
     const isOf = ({ path }: { path: string }) => path === member
-    t.strictSame(fields.filter(isOf), alone.fields.filter(isOf), member)
+    const tell = (list: typeof fields) => list.filter(isOf).map(({ path, verdict, code }) => [path, verdict, code])
+    t.strictSame(tell(fields), tell(alone.fields), member)
   }
 })

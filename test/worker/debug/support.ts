@@ -14,6 +14,8 @@ import { plainOptions } from '../protocols/native/support.ts'
 
 /** An alias with every feature. */
 export const EDGE = 'edge'
+/** The same alias for clients that want exactness (decisions.md 71). */
+export const EXACT_EDGE = 'edge-exact'
 /** An alias with texts only. */
 export const PLAIN_EDGE = 'edge-plain'
 
@@ -23,11 +25,12 @@ const edge = {
   upstreamModel: 'edge-large',
   slotKey: 'edge-chat\nedge-large'
 }
-const limits = { outputTokensMax: 100_000 }
+const limits = { outputTokensMax: 100_000, contextWindow: 1_000_000 }
 
 const routes: RouteTable = {
   aliases: new Map([
     [EDGE, { ...edge, capabilities: { features: FEATURE_NAMES, ...limits } }],
+    [EXACT_EDGE, { ...edge, capabilities: { features: FEATURE_NAMES, refusesUnsupported: true as const, ...limits } }],
     [PLAIN_EDGE, { ...edge, capabilities: { features: [...BASE_FEATURES, 'text'], ...limits } }]
   ]),
   dynamic: { profileId: 'main', providerKind: 'native', passModel: true, defaultEmbeddingsModel: 'Embeddings' }

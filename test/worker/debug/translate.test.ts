@@ -263,7 +263,8 @@ t.test('errors about a document name its own members, unless it comes from a cli
       },
       'messages[0].parts[0]'
     ],
-    [{ ...foreign, messages: [], limits: { max_output_tokens: 200_000 } }, 'limits.max_output_tokens']
+    // The limit is bounded instead of refused (decisions.md 73).
+    [{ ...foreign, messages: [], limits: { max_output_tokens: 200_000 } }, 'messages']
   ]
   for (const [payload, path] of cases) {
     const error = await translate('normalized', 'upstream', { payload }).catch((thrown: unknown) => thrown)

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { createNotices, showFields } from '../../../worker/execution/notice.ts'
+import { createNotices } from '../../../worker/execution/notice.ts'
 import type { RequestContext } from '../../../worker/http/request-context.ts'
+import { showFields } from '../../../worker/protocols/shared/shown-fields.ts'
 
 const isMember = (path: string) => !path.startsWith('x_')
 

@@ -7,7 +7,7 @@ import { createPlainChats } from '../../../worker/translation/plain-chats.ts'
 import type { ChatJob, TaskEnvironment } from '../../../worker/translation/types.ts'
 import { options } from '../protocols/completions/provider/support.ts'
 
-const capabilities = { features: FEATURE_NAMES, outputTokensMax: 1000 }
+const capabilities = { features: FEATURE_NAMES, outputTokensMax: 1000, contextWindow: 1_000_000 }
 const aliases = new Map(
   ['alias', 'other'].map(name => {
     const upstreamModel = `exact-${name}`

@@ -31,6 +31,7 @@ export async function writeExplanation(
     accepted: error === undefined,
     error: error && clean({ code: error.code, status: error.status, param: error.param, message: error.message }),
     route: base && writeRoute(base.plan, base),
+    ignored: base?.leftOut && [...base.leftOut],
     fields: fields.map(field => ({ ...field })),
     complete: isComplete
   })

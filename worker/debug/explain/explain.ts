@@ -246,10 +246,10 @@ class Explainer {
     const [other] = listOtherValues(value)
     const changed = other === undefined ? undefined : await this.#probe.look(this.#refusals.edits.with(place, other))
     const whole = [{ place: [], value: base.upstream }]
-    const places = changed?.isAccepted === true ? listDifferences(base.upstream, changed.upstream) : whole
-    const isCertain = changed === undefined || changed.isAccepted
-    const isSeen = changed?.isAccepted === true && places.length > 0
-    this.#judgeChange(node, base, places, isSeen ? OTHER_FORM : 'The rest of the request needs it.', isCertain)
+    const seen = changed?.isAccepted === true ? listDifferences(base.upstream, changed.upstream) : []
+    const isSeen = seen.length > 0
+    const reason = isSeen ? OTHER_FORM : 'The rest of the request needs it.'
+    this.#judgeChange(node, base, isSeen ? seen : whole, reason, changed === undefined || isSeen)
   }
 
   /**

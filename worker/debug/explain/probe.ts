@@ -20,6 +20,7 @@ import {
 } from '../../normalized/index.ts'
 import type { ChatClientFace, ResponseContext } from '../../protocols/face.ts'
 import { clientFaces, embeddingsFaces, findProviderFace } from '../../protocols/registry.ts'
+import { showFields } from '../../protocols/shared/shown-fields.ts'
 import { joinFrames } from '../../protocols/shared/stream-frames.ts'
 import { type ClientFormat, type OutsideBody, protocolsByFormat, readRoutedRequest } from '../formats.ts'
 import type { DebugContext } from '../job.ts'
@@ -33,6 +34,8 @@ export interface Accepted {
   upstream: JsonObject
   /** What the gateway does itself, in any form that can be compared. */
   ownWork: unknown
+  /** The client's fields that the route leaves out (decisions.md 70); absent for embeddings. */
+  leftOut?: readonly string[]
   /** The client's own body is sent, and its own response comes back. */
   isSameWire?: true
   /** Of a chat. */
@@ -70,13 +73,14 @@ export function createChatProbe(
   return probing(body => {
     const request = readRoutedRequest(format, body, context, outside, { settings, faces })
     const planned = planChat({ protocol, apiMode: context.apiMode, request, body }, settings, faces)
-    const { plan, face, written, edits } = planned
+    const { plan, face, written, edits, leftOut } = planned
     const isSameWire = edits !== undefined
     return {
       isAccepted: true,
       ...(isSameWire && { isSameWire }),
       plan,
       path: written.path,
+      leftOut: showFields(leftOut, path => clientFaces[protocol].members.has(path)),
       upstream: showUpstreamBody(planned),
       ownWork: {
         reading: written.reading,

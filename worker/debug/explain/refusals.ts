@@ -103,7 +103,7 @@ export class Refusals {
       const others = all.filter(other => other !== member).map(({ place }) => ({ place }))
       const alone = await probe.look(this.#edits.withAll(others))
       if (alone.isAccepted || alone.error.param !== member.name) continue
-      if (alone.error.message === error.message) refused.push({ place: member.place, error: alone.error })
+      if (readReason(alone.error) === readReason(error)) refused.push({ place: member.place, error: alone.error })
     }
     if (refused.length < 2) return undefined
     this.#edits = this.#edits.withAll(refused.map(({ place }) => ({ place })))
@@ -175,7 +175,7 @@ export class Refusals {
       // The paths of the errors are equal also where another element has the index of the one that
       // was taken out.
       const after = this.#trace(outcome.error, edits)
-      const isSame = outcome.error.message === error.message && isDeepStrictEqual(after, named)
+      const isSame = readReason(outcome.error) === readReason(error) && isDeepStrictEqual(after, named)
       if (isSame || (value === undefined && isDeepStrictEqual(after, place))) return undefined
     }
     this.#edits = edits
@@ -215,6 +215,11 @@ export class Refusals {
 
 function isSameRefusal(outcome: Accepted | Refused, { param, message }: GatewayError): boolean {
   return !outcome.isAccepted && outcome.error.param === param && outcome.error.message === message
+}
+
+/** What an error says apart from the field, which may stand at another place of an edited body. */
+function readReason({ message, param = '' }: GatewayError): string {
+  return param === '' ? message : message.replace(param, '')
 }
 
 function isInside(inner: string, path: string): boolean {

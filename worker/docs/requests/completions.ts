@@ -1,5 +1,6 @@
 // Request bodies of chat completions and embeddings (completions.md 2 to 5 and 10).
-import { chatParameters, embeddingsParameters } from '../../protocols/completions/client/schema.ts'
+import { embeddingsParameters } from '../../protocols/completions/client/schema.ts'
+import { chatParameters } from '../../protocols/completions/members.ts'
 import type { JsonSchema } from '../schema.ts'
 import {
   extraMemberSchemas,

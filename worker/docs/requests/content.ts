@@ -2,11 +2,10 @@
 // mean the same.
 import {
   batchEmbedContentsParameters,
-  contentParameters,
   countTokensParameters,
-  embedContentParameters,
-  generationParameters
+  embedContentParameters
 } from '../../protocols/content/client/schema.ts'
+import { contentParameters, generationParameters } from '../../protocols/content/members.ts'
 import type { JsonSchema } from '../schema.ts'
 import {
   list,

@@ -1,5 +1,6 @@
 // Request bodies of the messages protocol (messages.md 2 to 6 and 7.3).
-import { countTokensParameters, messagesParameters } from '../../protocols/messages/client/schema.ts'
+import { countTokensParameters } from '../../protocols/messages/client/schema.ts'
+import { messagesParameters } from '../../protocols/messages/members.ts'
 import type { JsonSchema } from '../schema.ts'
 import {
   extraMemberSchemas,

@@ -1,5 +1,5 @@
 // The request body of the Responses operation (responses.md 2 and 3).
-import { responsesParameters } from '../../protocols/responses/client/schema.ts'
+import { responsesParameters } from '../../protocols/responses/members.ts'
 import type { JsonSchema } from '../schema.ts'
 import {
   extraMemberSchemas,

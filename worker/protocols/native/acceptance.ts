@@ -12,6 +12,7 @@ const commonFeatures = {
   metadata: 'ignored',
   // No thread of the upstream is a conversation of the client (decisions.md 90).
   conversation: 'ignored',
+  reasoningSummary: 'ignored',
   additionalFields: 'sent',
   uploadedFiles: 'sent',
   images: 'sent',

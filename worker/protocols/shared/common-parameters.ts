@@ -1,6 +1,6 @@
 // Rows that the parameter tables of several operations have in common.
 
-import type { JsonObject } from '../../normalized/index.ts'
+import type { JsonObject, RequestFeature } from '../../normalized/index.ts'
 import type { Parameter, ParameterTable } from './parameters.ts'
 
 export const supported: Parameter = { class: 'supported' }
@@ -8,11 +8,14 @@ export const ignored: Parameter = { class: 'accepted_ignored' }
 /** A hint without effect on the content of a response: no provider refuses it. */
 export const hint: Parameter = { class: 'accepted_ignored', harmless: 'any' }
 
-/** A parameter that not every provider has: each declares whether it sends, ignores or refuses it. */
-export const providerDecides = {
-  class: 'supported',
-  note: 'Sent to a provider that has it; other providers ignore or refuse it.'
-} as const satisfies Parameter
+/** A parameter that not every provider has: each declares whether it sends or ignores it. */
+export function ofFeature(feature: RequestFeature, note?: string): Parameter {
+  const sent = 'Sent to a provider that has it; left out for others.'
+  return { class: 'supported', feature, note: note === undefined ? sent : `${sent} ${note}` }
+}
+
+/** The tier of the service that a client wants to pay for. */
+export const serviceTier: Parameter = { class: 'accepted_ignored', harmless: ['auto', 'default'] }
 
 const additionalField: Parameter = {
   class: 'supported',
@@ -30,21 +33,35 @@ export const nativeFields = {
   update_interval: additionalField
 } as const satisfies ParameterTable
 
+/** Members of `reasoning` besides the effort (decisions.md 78). */
+export const reasoningWishes = {
+  'reasoning.summary': ofFeature('reasoningSummary'),
+  'reasoning.generate_summary': ofFeature('reasoningSummary', 'The older name of reasoning.summary.'),
+  'reasoning.context': { class: 'accepted_ignored', harmless: ['auto'] }
+} as const satisfies ParameterTable
+
 /** Members that SDKs add to a body besides those of the protocol. */
 export const extraHeaders: Parameter = {
   class: 'supported',
-  isUnexpressed: true,
   note: 'Headers for the upstream, where the header policy allows them.'
 }
-export const extraQuery: Parameter = { class: 'accepted_ignored', note: 'No query parameter is ever forwarded.' }
+export const extraQuery: Parameter = {
+  class: 'accepted_ignored',
+  harmless: 'any',
+  note: 'No query parameter is ever forwarded.'
+}
 
 export const extraMembers = {
   extra_body: {
     class: 'supported',
-    isUnexpressed: true,
+    feature: 'additionalFields',
     note: 'Additional fields for the provider. Refused unless it is an object.'
   },
-  additional_fields: { class: 'supported', isUnexpressed: true, note: 'Like extra_body, and wins over it.' },
+  additional_fields: {
+    class: 'supported',
+    feature: 'additionalFields',
+    note: 'Like extra_body, and wins over it.'
+  },
   extra_headers: extraHeaders,
   extra_query: extraQuery
 } as const satisfies ParameterTable

@@ -2,7 +2,6 @@
 // the documentation lists it (field-lessons.md E1).
 
 import { isDeepStrictEqual } from 'node:util'
-import { compareCodePoints } from '../../../shared/json.ts'
 import {
   assertNever,
   type Diagnostics,
@@ -12,9 +11,8 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  unsupportedSemantic
+  type RequestFeature
 } from '../../normalized/index.ts'
-import { joinPath } from './field.ts'
 
 export type ParameterClass =
   /** Has an effect. */
@@ -31,17 +29,21 @@ export interface Parameter {
   /** A supported parameter that is sent to the provider under its own name, as an additional field. */
   isAdditionalField?: true
   /**
-   * A supported parameter that only a provider with a place for unknown members gets. A provider that refuses what the normalized form
-   * does not carry refuses it, as it refuses a parameter without effect.
-   */
-  isUnexpressed?: true
-  /**
    * Values of a parameter without effect that ask for nothing, so that no provider refuses them; `any` for a parameter that never does.
    * Null, false, an empty list and an empty object never ask for anything.
    */
   harmless?: 'any' | readonly JsonValue[]
   /** The error code of a rejected parameter; `unsupported_parameter` by default. */
   rejection?: ErrorCode
+  /** The feature of a request that the parameter asks for: each provider declares whether it sends, ignores or refuses it. */
+  feature?: RequestFeature
+  /**
+   * Why an external provider refuses a parameter without effect instead of leaving it out: its loss would change the results, or lose
+   * content or a state (decisions.md 69).
+   */
+  refusal?: string
+  /** The table names only some members of this object, and the others are no foreign names. */
+  isOpen?: true
   /** Details for the documentation. */
   note?: string
 }
@@ -107,36 +109,9 @@ function findParameter(table: ParameterTable, name: string): Parameter | undefin
   return Object.hasOwn(table, name) ? table[name] : undefined
 }
 
-/**
- * Raises `unsupported_semantic` for the first member, in code-point order, that asks for something that the normalized form does not carry:
- * an unknown member, an option of the SDK, or a parameter without effect whose value is not harmless.
- * @param path the path of `source` in the client's body.
- * @param fold the name of a member in the table, in a protocol with several spellings.
- */
-export function refuseUnexpressed(
-  source: JsonObject,
-  table: ParameterTable,
-  { path = '', fold = name => name }: { path?: string; fold?: (name: string) => string } = {}
-): void {
-  let first: string | undefined
-  for (const name of Object.keys(source)) {
-    if (!isUnexpressed(source[name], findParameter(table, name) ?? findParameter(table, fold(name)))) continue
-    if (first === undefined || compareCodePoints(name, first) < 0) first = name
-  }
-  if (first !== undefined) throw unsupportedSemantic(joinPath(path, first), 'member_not_expressed')
-}
-
-function isUnexpressed(value: JsonValue | undefined, parameter: Parameter | undefined): boolean {
-  if (value === null || value === undefined) return false
-  if (parameter === undefined || parameter.isAdditionalField === true) return true
-  switch (parameter.class) {
-    case 'supported':
-      return parameter.isUnexpressed === true && !isEmpty(value)
-    case 'accepted_ignored':
-      return !(parameter.harmless === 'any' || isEmpty(value) || isOneOf(value, parameter.harmless))
-    default:
-      return true
-  }
+/** Whether a value asks for nothing: null, false, an empty list, an empty object, and what the row says (decisions.md 70). */
+export function asksForNothing(value: JsonValue, { harmless }: Pick<Parameter, 'harmless'>): boolean {
+  return value === null || harmless === 'any' || isEmpty(value) || isOneOf(value, harmless)
 }
 
 function isEmpty(value: JsonValue): boolean {

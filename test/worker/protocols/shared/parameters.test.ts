@@ -1,11 +1,7 @@
 import t from 'tap'
-import { GatewayError, type JsonObject } from '../../../../worker/normalized/index.ts'
+import type { JsonObject } from '../../../../worker/normalized/index.ts'
 import { dropReasoningFields, readAdditionalFields } from '../../../../worker/protocols/shared/additional-fields.ts'
-import {
-  type ParameterTable,
-  refuseUnexpressed,
-  sortParameters
-} from '../../../../worker/protocols/shared/parameters.ts'
+import { type ParameterTable, sortParameters } from '../../../../worker/protocols/shared/parameters.ts'
 
 const table: ParameterTable = {
   model: { class: 'supported' },
@@ -99,32 +95,4 @@ t.test('cost 6: an object with very many additional members is refused by its na
       param: `${member}.model_options`
     })
   }
-})
-
-t.test('a provider that refuses what it cannot keep is told the first such member in code-point order', async t => {
-  const table: ParameterTable = {
-    kept: { class: 'supported' },
-    foreign: { class: 'supported', isUnexpressed: true },
-    lost: { class: 'accepted_ignored', harmless: [1, ['a']] },
-    hint: { class: 'accepted_ignored', harmless: 'any' },
-    option: { class: 'not_applicable' }
-  }
-  const first = (members: JsonObject): string | undefined => {
-    try {
-      refuseUnexpressed(members, table, { path: 'at' })
-    } catch (thrown) {
-      if (!GatewayError.is(thrown)) throw thrown
-      t.match(thrown, { code: 'unsupported_semantic', status: 400 })
-      return thrown.param
-    }
-    return undefined
-  }
-  for (const lost of [null, false, [], {}, 1, ['a']]) t.equal(first({ kept: 5, lost, hint: 'x' }), undefined)
-  for (const lost of [true, 0, '', ['a', 'a'], { a: 1 }]) t.equal(first({ lost }), 'at.lost')
-  t.equal(first({ foreign: 'x' }), 'at.foreign')
-  t.equal(first({ foreign: {}, unknown: null, option: null }), undefined)
-  t.equal(first({ option: false }), 'at.option')
-  t.equal(first({ unknown: {} }), 'at.unknown')
-  t.equal(first({ unknown: 1, option: 1, lost: 2, '\u{1F600}': 1, '\uE000': 1 }), 'at.lost')
-  t.equal(first({ '\u{1F600}': 1, '\uE000': 1 }), 'at.\uE000')
 })

@@ -23,10 +23,11 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
-import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
+import { chatParameters, completionsMembers } from '../members.ts'
 import { writeCompletionsError } from './errors.ts'
+import { noteParts, spellField } from './note-parts.ts'
 import { readMessages } from './read-messages.ts'
-import { type CompletionsRequest, chatParameters } from './schema.ts'
+import type { CompletionsRequest } from './schema.ts'
 import { createCompletionsStreamWriter } from './stream.ts'
 import { writeCompletionsResponse } from './write-response.ts'
 
@@ -57,8 +58,8 @@ const traits = { fieldPaths, carriesFileBytes: true }
 export const completionsFace: ChatClientFace = {
   traits,
   readRequest: readCompletionsRequest,
-  assertExpressed,
-  assertHistoryExpressed,
+  members: completionsMembers,
+  noteParts,
   spellField,
   writeResponse: writeCompletionsResponse,
   createStreamWriter: createCompletionsStreamWriter,

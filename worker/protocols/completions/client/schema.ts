@@ -1,76 +1,9 @@
 // The wire of the completions family: the effect of every request parameter, and the types of the responses.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import {
-  extraHeaders,
-  extraMembers,
-  extraQuery,
-  hint,
-  ignored,
-  nativeFields,
-  providerDecides,
-  sdkOptions,
-  supported
-} from '../../shared/common-parameters.ts'
-import { toolParameters } from '../../shared/completions-family/tool-use.ts'
+import { extraHeaders, extraQuery, ignored, sdkOptions, supported } from '../../shared/common-parameters.ts'
 import type { ParameterTable } from '../../shared/parameters.ts'
-
-/** Parameters of chat completions (completions.md 2). A parameter that is not listed becomes an additional field. */
-export const chatParameters = {
-  model: supported,
-  messages: supported,
-  stream: supported,
-  stream_options: { class: 'supported', note: 'include_usage is honoured, other members have no effect.' },
-  temperature: supported,
-  top_p: supported,
-  max_tokens: { class: 'supported', note: 'Has priority over max_completion_tokens.' },
-  max_completion_tokens: supported,
-  max_output_tokens: {
-    class: 'supported',
-    isUnexpressed: true,
-    note: 'Another name of max_tokens, with priority over it.'
-  },
-  stop: { class: 'supported', note: 'The gateway cuts the response at the first match.' },
-  ...toolParameters,
-  response_format: {
-    class: 'supported',
-    note: 'text, json_schema and json_object with a schema; other types are refused.'
-  },
-  reasoning_effort: supported,
-  reasoning: { class: 'supported', isUnexpressed: true, note: 'Its effort has priority over reasoning_effort.' },
-  ...extraMembers,
-  ...nativeFields,
-  audio: ignored,
-  background: ignored,
-  container: ignored,
-  conversation: ignored,
-  frequency_penalty: providerDecides,
-  include: ignored,
-  logit_bias: ignored,
-  logprobs: ignored,
-  max_tool_calls: ignored,
-  mcp_servers: ignored,
-  metadata: { ...providerDecides, note: `${providerDecides.note} Not repeated in the response.` },
-  modalities: { class: 'accepted_ignored', harmless: [['text']] },
-  moderation: ignored,
-  n: { class: 'accepted_ignored', harmless: [1], note: 'The response always has exactly one choice.' },
-  prediction: ignored,
-  presence_penalty: providerDecides,
-  previous_response_id: ignored,
-  prompt_cache_key: hint,
-  prompt_cache_options: ignored,
-  prompt_cache_retention: ignored,
-  safety_identifier: ignored,
-  seed: providerDecides,
-  service_tier: ignored,
-  store: ignored,
-  top_logprobs: ignored,
-  truncation: ignored,
-  user: providerDecides,
-  verbosity: ignored,
-  web_search_options: ignored,
-  ...sdkOptions
-} as const satisfies ParameterTable
+import type { chatParameters } from '../members.ts'
 
 /** Parameters of embeddings (completions.md 10). A parameter that is not listed is accepted and has no effect. */
 export const embeddingsParameters = {
@@ -78,7 +11,7 @@ export const embeddingsParameters = {
   model: supported,
   encoding_format: { class: 'supported', note: 'base64 gives little-endian float32; anything else gives numbers.' },
   extra_headers: extraHeaders,
-  dimensions: providerDecides,
+  dimensions: { class: 'supported', note: 'Sent to a provider that has it; other providers ignore it.' },
   user: ignored,
   extra_body: ignored,
   extra_query: extraQuery,

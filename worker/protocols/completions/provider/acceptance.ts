@@ -5,19 +5,21 @@ import type { ProviderAcceptance } from '../../../normalized/index.ts'
 
 export const chatCompatibleAcceptance: ProviderAcceptance = Object.freeze({
   features: Object.freeze({
-    topK: 'refused',
+    topK: 'ignored',
     seed: 'sent',
     presencePenalty: 'sent',
     frequencyPenalty: 'sent',
     user: 'sent',
-    metadata: 'sent',
-    additionalFields: 'refused',
+    // Services take metadata for stored chats only; the clients of this wire know that (decisions.md 78).
+    metadata: 'ignored',
+    reasoningSummary: 'ignored',
+    additionalFields: 'ignored',
     uploadedFiles: 'refused',
     storedConversation: 'refused',
     conversation: 'ignored',
-    hostedTools: 'refused',
+    hostedTools: 'ignored',
     images: 'sent',
     files: 'sent'
   }),
-  unexpressed: 'refused'
+  refusesLoss: true
 })

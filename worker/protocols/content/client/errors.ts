@@ -6,6 +6,7 @@ import { writeErrorHeaders } from '../../shared/error-headers.ts'
 
 /** Stable reasons in `details`, for clients that need more than the RPC status. */
 const REASONS: Partial<Record<ErrorCode, string>> = {
+  context_length_exceeded: 'context_length_exceeded',
   credential_unavailable: 'credential_unavailable',
   destination_mismatch: 'destination_mismatch',
   gateway_not_ready: 'gateway_not_ready',
@@ -26,6 +27,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
 /** Codes about one field of the body, whose path the response contains. */
 const FIELD_CODES: ReadonlySet<ErrorCode> = new Set([
   'attachment_download_failed',
+  'context_length_exceeded',
   'invalid_request',
   'invalid_url',
   'unsupported_media_type',

@@ -13,12 +13,13 @@ import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { SentNumbers } from '../../shared/sent-numbers.ts'
-import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
+import { contentMembers, contentParameters, generationParameters } from '../members.ts'
 import { writeContentError } from './errors.ts'
+import { noteParts, spellField } from './note-parts.ts'
 import { readConversation } from './read-contents.ts'
 import { readGeneration } from './read-generation.ts'
 import { readToolUse } from './read-tools.ts'
-import { type ContentRequest, contentParameters, generationParameters } from './schema.ts'
+import type { ContentRequest } from './schema.ts'
 import { foldNames, spell } from './spelling.ts'
 import { createContentArrayWriter, createContentStreamWriter } from './stream.ts'
 import { writeContentResponse } from './write-response.ts'
@@ -46,8 +47,8 @@ const traits = { fieldPaths, carriesFileBytes: true }
 export const contentFace: ChatClientFace = {
   traits,
   readRequest: readContentRequest,
-  assertExpressed,
-  assertHistoryExpressed,
+  members: contentMembers,
+  noteParts,
   spellField,
   writeResponse: writeContentResponse,
   createStreamWriter: createContentStreamWriter,

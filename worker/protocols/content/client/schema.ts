@@ -2,69 +2,14 @@
 // their snake-case spellings mean the same.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { extraHeaders, extraQuery, hint, ignored, providerDecides, supported } from '../../shared/common-parameters.ts'
+import { extraHeaders, ignored, supported } from '../../shared/common-parameters.ts'
 import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
+import { type contentParameters, model } from '../members.ts'
 
-const model: Parameter = { ...hint, note: 'The path names the model.' }
-
-/** generateContent and streamGenerateContent (content.md 2). Other names are accepted without effect. */
-export const contentParameters = {
-  contents: supported,
-  systemInstruction: {
-    class: 'supported',
-    note: 'A plain string, or parts whose texts are joined without a separator.'
-  },
-  tools: {
-    class: 'supported',
-    note: 'Functions everywhere, built-in tools on the v2 contract; other kinds have no effect.'
-  },
-  toolConfig: { class: 'supported', note: 'functionCallingConfig is honoured, other members have no effect.' },
-  generationConfig: supported,
-  extra_headers: extraHeaders,
-  extra_body: { class: 'accepted_ignored', note: 'Refused unless it is an object.' },
-  extra_query: extraQuery,
-  cachedContent: ignored,
-  continuationToken: ignored,
-  labels: { ...providerDecides, isUnexpressed: true },
-  metadata: ignored,
-  model,
-  safetySettings: ignored,
-  serviceTier: ignored,
-  store: ignored
-} as const satisfies ParameterTable
-
-/** Members of `generationConfig` (content.md 2.1). Other names are accepted without effect. */
-export const generationParameters = {
-  temperature: supported,
-  topP: supported,
-  maxOutputTokens: { class: 'supported', note: 'A number, or its text.' },
-  stopSequences: {
-    class: 'supported',
-    note: 'Up to five strings; the gateway itself cuts the response at the first match.'
-  },
-  responseMimeType: { class: 'supported', note: 'text/plain, application/json or text/x.enum.' },
-  responseSchema: supported,
-  responseJsonSchema: supported,
-  thinkingConfig: supported,
-  topK: providerDecides,
-  seed: providerDecides,
-  presencePenalty: providerDecides,
-  frequencyPenalty: providerDecides,
-  audioTimestamp: ignored,
-  audioTranscriptionConfig: ignored,
-  candidateCount: { class: 'accepted_ignored', harmless: [1], note: 'The response always has exactly one candidate.' },
-  enableEnhancedCivicAnswers: ignored,
-  generationOutputConfig: ignored,
-  imageConfig: ignored,
-  logprobs: ignored,
-  mediaResolution: ignored,
-  modelArmorConfig: ignored,
-  modelSelectionConfig: ignored,
-  responseLogprobs: ignored,
-  responseModalities: { class: 'accepted_ignored', harmless: [['TEXT']] },
-  routingConfig: ignored,
-  speechConfig: ignored
-} as const satisfies ParameterTable
+const sentWherePossible: Parameter = {
+  class: 'supported',
+  note: 'Sent to a provider that has it; other providers ignore it.'
+}
 
 /** countTokens (content.md 5.4); `generateContentRequest` holds the same members. */
 export const countTokensParameters = {
@@ -82,9 +27,9 @@ export const embedContentParameters = {
   extra_headers: extraHeaders,
   autoTruncate: ignored,
   model,
-  outputDimensionality: providerDecides,
-  taskType: providerDecides,
-  title: providerDecides
+  outputDimensionality: sentWherePossible,
+  taskType: sentWherePossible,
+  title: sentWherePossible
 } as const satisfies ParameterTable
 
 export const batchEmbedContentsParameters = {

@@ -12,14 +12,14 @@ export const contentCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     // Labels of a request change nothing about its response.
     user: 'ignored',
     metadata: 'ignored',
-    additionalFields: 'refused',
+    reasoningSummary: 'sent',
+    additionalFields: 'ignored',
     uploadedFiles: 'refused',
     storedConversation: 'refused',
     conversation: 'ignored',
-    hostedTools: 'refused',
+    hostedTools: 'ignored',
     images: 'sent',
     files: 'sent'
   }),
-  unexpressed: 'refused',
-  showsReasoning: true
+  refusesLoss: true
 })

@@ -7,6 +7,7 @@ import type { MessagesErrorBody, MessagesErrorType } from './schema.ts'
 
 /** Codes that the body names, because their status and type are the same as those of other errors. */
 const NAMED_CODES: ReadonlySet<ErrorCode> = new Set([
+  'context_length_exceeded',
   'credential_unavailable',
   'destination_mismatch',
   'gateway_not_ready',

@@ -26,15 +26,16 @@ import {
 import { readModel } from '../../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
 import { SentNumbers } from '../../shared/sent-numbers.ts'
-import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
+import { messagesMembers, messagesParameters } from '../members.ts'
 import { refuseCallsWithoutResult } from './calls-without-result.ts'
 import { writeMessagesError } from './errors.ts'
 import { messagesFieldPaths } from './field-paths.ts'
+import { assertValid, noteParts, spellField } from './note-parts.ts'
 import { readMessages, readSystem } from './read-messages.ts'
 import { readOutputFormat } from './read-output.ts'
 import { readReasoning } from './read-reasoning.ts'
 import { readToolUse } from './read-tools.ts'
-import { type MessagesRequest, messagesParameters } from './schema.ts'
+import type { MessagesRequest } from './schema.ts'
 import { createMessagesStreamWriter } from './stream.ts'
 import { writeMessagesResponse } from './write-response.ts'
 
@@ -43,8 +44,9 @@ const traits = { fieldPaths: messagesFieldPaths, carriesFileBytes: false } as co
 export const messagesFace: ChatClientFace = {
   traits,
   readRequest: readMessagesRequest,
-  assertExpressed,
-  assertHistoryExpressed,
+  members: messagesMembers,
+  assertValid,
+  noteParts,
   spellField,
   writeResponse: writeMessagesResponse,
   createStreamWriter: createMessagesStreamWriter,

@@ -6,19 +6,20 @@ import type { ProviderAcceptance } from '../../../normalized/index.ts'
 export const messagesCompatibleAcceptance: ProviderAcceptance = Object.freeze({
   features: Object.freeze({
     topK: 'sent',
-    seed: 'refused',
-    presencePenalty: 'refused',
-    frequencyPenalty: 'refused',
+    seed: 'ignored',
+    presencePenalty: 'ignored',
+    frequencyPenalty: 'ignored',
     user: 'sent',
     // The wire's own metadata holds nothing but the user, which is sent; labels of other protocols have no place and change no response.
     metadata: 'ignored',
-    additionalFields: 'refused',
+    reasoningSummary: 'sent',
+    additionalFields: 'ignored',
     uploadedFiles: 'refused',
     storedConversation: 'refused',
     conversation: 'ignored',
-    hostedTools: 'refused',
+    hostedTools: 'ignored',
     images: 'sent',
     files: 'sent'
   }),
-  unexpressed: 'refused'
+  refusesLoss: true
 })

@@ -1,6 +1,7 @@
 // Writes a chat request on the Anthropic Messages wire (messages.md 2, bridge.md 8).
 
 import {
+  findFeatureUse,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -60,7 +61,10 @@ export function writeChat(
     ...listMemberPaths(request, ['fewShotExamples', 'returnParameters']),
     ...placer.leftOut
   ]
-  if (thinking.config !== undefined && !thinks) leftOut.push(request.fieldPaths.reasoning ?? '')
+  // A budget that the output limit leaves no room for, and thinking that the service refuses here (decisions.md 73).
+  if (thinking.isDropped || (thinking.config !== undefined && !thinks)) leftOut.push(request.fieldPaths.reasoning ?? '')
+  const summary = findFeatureUse(request, 'reasoningSummary')
+  if (summary !== undefined && (!thinks || thinking.config?.display === undefined)) leftOut.push(summary)
   if (user !== undefined) body.metadata = { user_id: user }
   return {
     method: 'POST',

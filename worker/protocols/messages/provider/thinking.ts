@@ -22,6 +22,8 @@ export interface PlannedThinking {
   maxTokens: number
   /** `thinking`; undefined where nothing is sent. */
   config: JsonObject | undefined
+  /** The output limit leaves no room for the client's budget. */
+  isDropped?: true
 }
 
 /**
@@ -29,12 +31,13 @@ export interface PlannedThinking {
  * @param limits the client's own output limit, and the one that the profile declares.
  */
 export function planThinking(
-  { effort, budgetTokens, isVisible }: Reasoning = {},
+  reasoning: Reasoning = {},
   limits: { maxOutputTokens?: number; outputTokensMax?: number | undefined }
 ): PlannedThinking {
+  const { effort, budgetTokens } = reasoning
   const { maxOutputTokens, outputTokensMax = Number.POSITIVE_INFINITY } = limits
   const usual = Math.min(DEFAULT_MAX_TOKENS, outputTokensMax)
-  const display = isVisible === undefined ? {} : { display: isVisible ? 'summarized' : 'omitted' }
+  const display = writeDisplay(reasoning)
   // On some services an absent budget means thinking (decisions.md 81).
   const isOff = budgetTokens === 0 || (budgetTokens === undefined && effort === NO_REASONING)
   if (budgetTokens === undefined && !isOff) return { maxTokens: maxOutputTokens ?? usual, config: undefined }
@@ -43,7 +46,14 @@ export function planThinking(
   const maxTokens = maxOutputTokens ?? Math.min(DEFAULT_MAX_TOKENS + budgetTokens, outputTokensMax)
   const budget = Math.min(Math.max(Math.trunc(budgetTokens), BUDGET_TOKENS_MIN), maxTokens - 1)
   const isPossible = budget >= BUDGET_TOKENS_MIN
-  return { maxTokens, config: isPossible ? { type: 'enabled', budget_tokens: budget, ...display } : undefined }
+  if (!isPossible) return { maxTokens, config: undefined, isDropped: true }
+  return { maxTokens, config: { type: 'enabled', budget_tokens: budget, ...display } }
+}
+
+/** Any summary is a wish to see the thinking, unless the client's protocol says that itself (decisions.md 78). */
+function writeDisplay({ isVisible, summary, generateSummary }: Reasoning): JsonObject {
+  const wish = isVisible ?? (summary !== undefined || generateSummary !== undefined ? true : undefined)
+  return wish === undefined ? {} : { display: wish ? 'summarized' : 'omitted' }
 }
 
 /**

@@ -28,12 +28,13 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
-import { assertExpressed, assertHistoryExpressed, spellField } from './assert-expressed.ts'
+import { responsesMembers, responsesParameters } from '../members.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
 import { readEcho, writeEchoText } from './echo.ts'
 import { refineResponsesError, writeResponsesError } from './errors.ts'
+import { assertValid, noteParts, spellField } from './note-parts.ts'
 import { readAdditionalTools, readInput } from './read-input.ts'
-import { type ResponsesRequest, responsesParameters } from './schema.ts'
+import type { ResponsesRequest } from './schema.ts'
 import { readResponseId } from './stored-conversation.ts'
 import { createResponsesStreamWriter } from './stream.ts'
 import { writeResponsesResponse } from './write-response.ts'
@@ -71,8 +72,9 @@ const traits = { fieldPaths, carriesFileBytes: true }
 export const responsesFace: ChatClientFace = {
   traits,
   readRequest: readResponsesRequest,
-  assertExpressed,
-  assertHistoryExpressed,
+  members: responsesMembers,
+  assertValid,
+  noteParts,
   spellField,
   writeEchoText,
   writeResponse: writeResponsesResponse,

@@ -11,7 +11,8 @@ export const responsesCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     frequencyPenalty: 'ignored',
     user: 'sent',
     metadata: 'ignored',
-    additionalFields: 'refused',
+    reasoningSummary: 'sent',
+    additionalFields: 'ignored',
     uploadedFiles: 'refused',
     storedConversation: 'sent',
     conversation: 'sent',
@@ -19,6 +20,5 @@ export const responsesCompatibleAcceptance: ProviderAcceptance = Object.freeze({
     images: 'sent',
     files: 'sent'
   }),
-  unexpressed: 'refused',
-  showsReasoning: true
+  refusesLoss: true
 })

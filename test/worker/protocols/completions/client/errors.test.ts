@@ -15,6 +15,7 @@ const table: Record<FamilyErrorCode, Row> = {
   unsupported_parameter: [400, invalid, null, 'unsupported_parameter'],
   unsupported_response_format: [400, invalid, 'response_format.type', 'unsupported_response_format'],
   unsupported_semantic: [400, invalid, null, 'unsupported_semantic'],
+  context_length_exceeded: [400, invalid, null, 'context_length_exceeded'],
   model_required: [400, invalid, 'model', 'model_required'],
   request_entity_too_large: [413, invalid, null, 'request_entity_too_large'],
   request_timeout: [408, invalid, null, 'request_timeout'],

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import type { ChatCompletionCreateParamsBase } from 'openai/resources/chat/completions'
 import type { EmbeddingCreateParams } from 'openai/resources/embeddings'
 import t from 'tap'
-import { chatParameters, embeddingsParameters } from '../../../../../worker/protocols/completions/client/schema.ts'
+import { embeddingsParameters } from '../../../../../worker/protocols/completions/client/schema.ts'
+import { chatParameters } from '../../../../../worker/protocols/completions/members.ts'
 import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
 
 // The compiler checks the same as the first test: a new SDK version with a parameter that is not listed does not type-check.

@@ -25,6 +25,7 @@ const expected: Record<FamilyErrorCode, [status: number, rpcStatus: string, reas
   unsupported_parameter: [400, 'INVALID_ARGUMENT'],
   unsupported_response_format: [400, 'INVALID_ARGUMENT'],
   unsupported_semantic: [400, 'INVALID_ARGUMENT', 'unsupported_semantic'],
+  context_length_exceeded: [400, 'INVALID_ARGUMENT', 'context_length_exceeded'],
   model_required: [400, 'INVALID_ARGUMENT', 'model_required'],
   request_entity_too_large: [413, 'INVALID_ARGUMENT', 'request_entity_too_large'],
   request_timeout: [408, 'DEADLINE_EXCEEDED'],

@@ -5,12 +5,11 @@ import { FinishReason } from '@google/genai'
 import t from 'tap'
 import {
   batchEmbedContentsParameters,
-  contentParameters,
   countTokensParameters,
   embedContentParameters,
-  finishReasons,
-  generationParameters
+  finishReasons
 } from '../../../../../worker/protocols/content/client/schema.ts'
+import { contentParameters, generationParameters } from '../../../../../worker/protocols/content/members.ts'
 
 const declarations = readFileSync(
   join(dirname(createRequire(import.meta.url).resolve('@google/genai')), 'node.d.ts'),

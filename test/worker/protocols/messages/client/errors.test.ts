@@ -22,6 +22,7 @@ const expected: Record<FamilyErrorCode, [status: number, type: string, isNamed?:
   unsupported_parameter: [400, 'invalid_request_error'],
   unsupported_response_format: [400, 'invalid_request_error'],
   unsupported_semantic: [400, 'invalid_request_error', true],
+  context_length_exceeded: [400, 'invalid_request_error', true],
   model_required: [400, 'invalid_request_error', true],
   request_entity_too_large: [413, 'request_too_large'],
   request_timeout: [408, 'timeout_error'],

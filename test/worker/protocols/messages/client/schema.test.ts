@@ -20,9 +20,9 @@ import {
   type MessagesModel,
   type MessagesResponse,
   type MessagesStreamEvent,
-  type MessagesTokenCount,
-  messagesParameters
+  type MessagesTokenCount
 } from '../../../../../worker/protocols/messages/client/schema.ts'
+import { messagesParameters } from '../../../../../worker/protocols/messages/members.ts'
 import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
 
 // The compiler checks the same rules as the test below: a parameter of a new SDK version that is missing in the table does not

@@ -7,13 +7,13 @@ import type {
   ResponseStreamEvent
 } from 'openai/resources/responses/responses'
 import t from 'tap'
-import {
-  type ResponsesEvent,
-  type ResponsesLifecycleEvent,
-  type ResponsesModelGeneration,
-  type ResponsesOutputItem,
-  responsesParameters
+import type {
+  ResponsesEvent,
+  ResponsesLifecycleEvent,
+  ResponsesModelGeneration,
+  ResponsesOutputItem
 } from '../../../../../worker/protocols/responses/client/schema.ts'
+import { responsesParameters } from '../../../../../worker/protocols/responses/members.ts'
 import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
 
 // The compiler checks the same rules as the tests below: a parameter of the SDK that is missing in the table does not type-check,
