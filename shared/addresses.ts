@@ -16,6 +16,11 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === 'ipv4' || ((parsed.toByteArray()[0] ?? 0) & 0xe0) === 0x20
 }
 
+/** Whether a host is an address, IPv4 or IPv6 without brackets, and not a name. */
+export function isAddress(host: string): boolean {
+  return isIP(host) !== 0
+}
+
 /** Whether an address, IPv4 or IPv6 as text, is a loopback address. */
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback'

@@ -1,8 +1,7 @@
-// Which addresses of images and files may go to a provider, which reads them itself (decisions.md 105). A provider on this machine could
-// read what the client cannot reach.
+// Which addresses of images and files may go to a provider, which reads them itself
+// (decisions.md 105). A provider on this machine could read what the client cannot reach.
 
-import { isIP } from 'node:net'
-import { isPublicAddress, readEmbeddedAddress } from '../../../shared/addresses.ts'
+import { isAddress, isPublicAddress, readEmbeddedAddress } from '../../../shared/addresses.ts'
 
 export interface AddressRules {
   /** The provider runs on this machine: addresses must not lead to private hosts. */
@@ -43,6 +42,6 @@ function readHost(url: string): string | undefined {
 }
 
 function isPrivate(host: string): boolean {
-  if (isIP(host) !== 0) return !isPublicAddress(readEmbeddedAddress(host))
+  if (isAddress(host)) return !isPublicAddress(readEmbeddedAddress(host))
   return PRIVATE_NAMES.has(host) || host.endsWith('.localhost')
 }
