@@ -204,6 +204,18 @@ t.test(
   }
 )
 
+t.test('the wire of a chat_compatible profile tells what its adapter has (decisions.md 86)', async t => {
+  const statesOn = (wire: 'responses' | 'chat_completions', names: CapabilityName[]) => {
+    const vendor = edgeProfile([aliasOf('vendor/x', 'x', { features: BASE_FEATURES })], { profileId: 'vendor', wire })
+    return statesOf({ model: 'vendor/x', profiles: fileOf([vendor]) }, names)
+  }
+  const hosted: CapabilityName[] = ['hosted_web_search', 'hosted_code_interpreter', 'hosted_image_generation']
+  t.same(statesOn('chat_completions', [...hosted, ...STATE]), ['unsupported (provider_adapter)'])
+  // The wire has them; what the model makes of them is not declared.
+  t.same(statesOn('responses', [...hosted, ...STATE]), ['unknown (unresolved)'])
+  t.same(statesOn('responses', ['hosted_3d_generation', 'hosted_url_extraction']), ['unsupported (provider_adapter)'])
+})
+
 t.test('a native alias has the capabilities of the model that it stands for', async t => {
   const profiles = fileOf([dynamicProfile('https://up.example', [aliasOf('team/large', 'GigaChat-2-Max')])])
   t.same(statesOf({ model: 'team/large', profiles }, [...CHAT, ...HOSTED]), ['supported'])

@@ -3,6 +3,6 @@
 import type { ProviderCapabilities } from '../../capabilities.ts'
 
 export const responsesCompatibleCapabilities: ProviderCapabilities = {
-  lacks: ['conversation_state', 'hosted_3d_generation', 'hosted_url_extraction'],
+  lacks: ['hosted_3d_generation', 'hosted_url_extraction'],
   invariants: []
 }
