@@ -34,13 +34,19 @@ const SHAPE_CODES: ReadonlySet<ErrorCode> = new Set([
   'unsupported_semantic'
 ])
 
+/**
+ * Fields whose refusal is the gateway's own. A thread of messages is stored by one deployment, and an SDK that is told so repeats the whole
+ * history.
+ */
+const OWN_REFUSALS: ReadonlySet<string | undefined> = new Set(['model', 'thread'])
+
 /** The request for a body with a wrong shape whose provider speaks the client's protocol. Raises any other error again. */
 export function standInFor(
   thrown: unknown,
   { protocol, body, context, findPlan }: RefusedBody,
   faces: ProviderFaces
 ): NormalizedRequest {
-  if (!GatewayError.is(thrown) || !SHAPE_CODES.has(thrown.code) || thrown.param === 'model') throw thrown
+  if (!GatewayError.is(thrown) || !SHAPE_CODES.has(thrown.code) || OWN_REFUSALS.has(thrown.param)) throw thrown
   const sameWire = findSameWire(findPlan, faces)
   if (sameWire?.protocol !== protocol) throw thrown
   return createStandIn(body, sameWire.readFacts(body), clientFaces[protocol].traits, context)

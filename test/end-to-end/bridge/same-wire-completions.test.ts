@@ -1,10 +1,10 @@
 // Completions on an alias whose provider speaks the same wire: everything goes on as it came, but for the changes of decisions.md 72.
 
 import t from 'tap'
-import { BASE_FEATURES } from '../../../shared/profile.ts'
+import { BASE_FEATURES, FEATURE_NAMES } from '../../../shared/profile.ts'
 import { aliasOf, edgeProfile } from '../../support/profile-sets.ts'
 import { type StubHandler, startStub } from '../../worker/providers/support/stub-upstream.ts'
-import { chatAnswer, chatProfile, startBridge } from './executor-support.ts'
+import { chatAnswer, startBridge } from './executor-support.ts'
 
 let answer = ''
 let received = ''
@@ -16,8 +16,11 @@ const reply: StubHandler = (request, response) => {
 const provider = await startStub(reply)
 t.teardown(() => provider.close())
 const texts = aliasOf('bridge/text', 'texts', { features: [...BASE_FEATURES, 'text'] })
+/** A window that a body of a megabyte fits into. */
+const limits = { contextWindow: 1_000_000, maxOutputTokens: 4096 }
+const coder = aliasOf('bridge/a', 'coder', { features: FEATURE_NAMES, limits })
 const profiles = [
-  chatProfile('p1', `${provider.origin}/v1`, { 'bridge/a': 'coder' }),
+  edgeProfile([coder], { profileId: 'p1', baseUrl: `${provider.origin}/v1` }),
   edgeProfile([texts], { profileId: 'p2', baseUrl: `${provider.origin}/v1` })
 ]
 const gateway = await startBridge(t, { profiles })

@@ -471,3 +471,11 @@ t.test(
     }
   }
 )
+
+t.test('a thread is refused in the words that the SDK continues without one after', async t => {
+  const { url, stub } = await startPassing(t, { kind }, (_request, response) => sendWhole(response))
+  const response = await post(`${url}/v1/messages`, simple({ thread: { type: 'create' } }))
+  t.equal(response.status, 400)
+  t.match(response.text, /thread_unsupported_request/)
+  t.equal(stub.requests.length, 0)
+})
