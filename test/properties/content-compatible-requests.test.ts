@@ -141,11 +141,15 @@ interface WireContent {
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/
 
-/** The rules of a strict server: contents in turn, and all results of a turn directly behind its calls, in their order. */
+/**
+ * The rules of a strict server: contents in turn, and all results of a turn directly behind its calls, in their order and in a content
+ * of their own, behind which another of the user may follow (decisions.md 83).
+ */
 function assertOrdered(contents: readonly WireContent[], isSigned: boolean): void {
   for (const [index, { role, parts }] of contents.entries()) {
     if (role !== 'user' && role !== 'model') throw new Error(`the role ${role}`)
-    if (contents[index - 1]?.role === role) throw new Error('two contents of one side')
+    const isBehindResults = role === 'user' && hasResult(contents[index - 1]) && !parts.some(isResult)
+    if (contents[index - 1]?.role === role && !isBehindResults) throw new Error('two contents of one side')
     if (parts.length === 0) throw new Error('a content without parts')
     if (parts.some(({ text, thoughtSignature }) => text === '' && thoughtSignature === undefined)) {
       throw new Error('an empty text')
@@ -161,10 +165,16 @@ function assertOrdered(contents: readonly WireContent[], isSigned: boolean): voi
     if (role !== 'user') continue
     const head = ({ id, name }: { id?: string; name: string }) => `${id} ${name}`
     if (results.map(head).join() !== before.map(head).join()) throw new Error('results that do not fit their calls')
-    if (parts.slice(0, results.length).some(part => part.functionResponse === undefined)) {
-      throw new Error('results behind other parts')
-    }
+    if (results.length > 0 && !parts.every(isResult)) throw new Error('results beside other parts')
   }
+}
+
+function isResult(part: WirePart): boolean {
+  return part.functionResponse !== undefined
+}
+
+function hasResult(content: WireContent | undefined): boolean {
+  return content?.parts.some(isResult) === true
 }
 
 function hasCall(content: WireContent | undefined): boolean {
