@@ -128,6 +128,7 @@ const tool: fc.Arbitrary<NormalizedTool> = fc.oneof(
       namespace: text,
       description: text,
       parameters: object,
+      parametersText: text,
       strict: fc.boolean(),
       fewShotExamples: json,
       returnParameters: json,

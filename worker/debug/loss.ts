@@ -63,6 +63,7 @@ const FORMAL: ReadonlySet<string> = new Set([
   'ignored',
   'stream',
   'arguments_text',
+  'parameters_text',
   'sent_type',
   'has_error_flag',
   'uses_legacy_functions',

@@ -18,6 +18,8 @@ export interface FunctionTool {
   description?: string
   /** The client's schema, never rewritten. */
   parameters: JsonObject
+  /** The same as JSON text, where it has integers that a double would change. */
+  parametersText?: string
   strict?: boolean
   fewShotExamples?: JsonValue
   returnParameters?: JsonValue

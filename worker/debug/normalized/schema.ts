@@ -103,6 +103,9 @@ const tool = z.discriminatedUnion('type', [
     namespace: text.optional(),
     description: text.optional(),
     parameters: object,
+    parameters_text: text
+      .optional()
+      .meta({ description: 'The schema as JSON text, where a double would change its integers.' }),
     strict: flag.optional(),
     few_shot_examples: anything.optional(),
     return_parameters: anything.optional(),

@@ -14,6 +14,7 @@ import {
   type ToolChoice
 } from '../../normalized/index.ts'
 import { findChosenFunction, undeclaredTool } from '../shared/function-choice.ts'
+import { writeExactSchema } from '../shared/tool-schema.ts'
 import type { ToolNameMap } from './tool-names.ts'
 
 /** A tool choice as the upstream's wire expresses it; absent when the model decides. */
@@ -114,7 +115,7 @@ function unsupported(request: NormalizedRequest): GatewayError {
 export function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   const declaration: JsonObject = { name: names.toWire(flattenToolName(tool)) }
   if (tool.description !== undefined) declaration.description = tool.description
-  declaration.parameters = tool.parameters
+  declaration.parameters = writeExactSchema(tool)
   if (isGiven(tool.fewShotExamples)) declaration.few_shot_examples = tool.fewShotExamples
   if (isGiven(tool.returnParameters)) declaration.return_parameters = tool.returnParameters
   return declaration

@@ -1,7 +1,14 @@
 // The schema of a function's arguments in a client's declaration.
 
-import { isJsonObject, type JsonObject } from '../../normalized/index.ts'
+import {
+  type FunctionTool,
+  isJsonObject,
+  type JsonObject,
+  keepExactIntegers,
+  type NormalizedTool
+} from '../../normalized/index.ts'
 import { joinPath, wrongType } from './field.ts'
+import type { SentNumbers } from './sent-numbers.ts'
 
 /**
  * Reads the schema of the declaration at `path` unchanged. A missing schema becomes that of a function without parameters
@@ -20,4 +27,17 @@ export function readToolSchema(
     return schema
   }
   return { type: 'object', properties: {} }
+}
+
+/** Keeps the digits of large integers in the schemas of functions, such as the bounds of 64-bit numbers (decisions.md 85). */
+export function keepSchemaDigits(tools: readonly NormalizedTool[], numbers: SentNumbers): void {
+  for (const tool of tools) {
+    const text = tool.type === 'function' ? numbers.writeExact(tool.parameters) : undefined
+    if (tool.type === 'function' && text !== undefined) tool.parametersText = text
+  }
+}
+
+/** The schema of a function for a body that is written at once, with the digits that the client sent. */
+export function writeExactSchema({ parameters, parametersText }: FunctionTool): JsonObject {
+  return parametersText === undefined ? parameters : keepExactIntegers(parametersText, parameters)
 }

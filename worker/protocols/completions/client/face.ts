@@ -23,6 +23,8 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { SentNumbers } from '../../shared/sent-numbers.ts'
+import { keepSchemaDigits } from '../../shared/tool-schema.ts'
 import { chatParameters, completionsMembers } from '../members.ts'
 import { writeCompletionsError } from './errors.ts'
 import { noteParts, spellField } from './note-parts.ts'
@@ -71,9 +73,13 @@ export const completionsFace: ChatClientFace = {
  * Raises `GatewayError` with the path of the invalid member: `invalid_request`, `unsupported_parameter`,
  * `unsupported_response_format`.
  */
-export function readCompletionsRequest(body: CompletionsRequest, context: { requestId: string }): NormalizedRequest {
+export function readCompletionsRequest(
+  body: CompletionsRequest,
+  context: { requestId: string; bytes?: Uint8Array }
+): NormalizedRequest {
   const parameters = sortParameters(body, chatParameters)
   const toolUse = readToolUse(body, parameters.ignored)
+  keepSchemaDigits(toolUse.tools, new SentNumbers(body, context.bytes))
   const reasoning = readReasoning(body)
   const format = readOptionalObject(body, 'response_format')
   const request: NormalizedRequest = {

@@ -12,6 +12,7 @@ import {
 } from '../../../normalized/index.ts'
 import { type FunctionChoice, findOnlyFunction, planFunctionChoice } from '../../shared/function-choice.ts'
 import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
+import { writeExactSchema } from '../../shared/tool-schema.ts'
 
 /**
  * Writes `tools`, `tool_choice` and `parallel_tool_calls`, those that are set. Raises `invalid_request` with the client's field for two
@@ -37,7 +38,7 @@ const AUTO: ToolChoice = { type: 'auto' }
 function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   const definition: JsonObject = { name: names.toWire(flattenToolName(tool)) }
   if (tool.description !== undefined) definition.description = tool.description
-  definition.parameters = tool.parameters
+  definition.parameters = writeExactSchema(tool)
   if (tool.strict === true) definition.strict = true
   return { type: 'function', function: definition }
 }

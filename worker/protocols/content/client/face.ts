@@ -13,6 +13,7 @@ import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { SentNumbers } from '../../shared/sent-numbers.ts'
+import { keepSchemaDigits } from '../../shared/tool-schema.ts'
 import { contentMembers, contentParameters, generationParameters } from '../members.ts'
 import { writeContentError } from './errors.ts'
 import { noteParts, spellField } from './note-parts.ts'
@@ -78,6 +79,9 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
   function refuse(error: GatewayError): void {
     refusal ??= error
   }
+  const numbers = new SentNumbers(body, context.bytes)
+  const toolUse = readToolUse(body, ignored)
+  keepSchemaDigits(toolUse.tools, numbers)
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
@@ -85,8 +89,8 @@ export function readContentRequest(body: ContentRequest, context: ReadContext): 
     isStream: context.path?.isStream ?? false,
     wantsStreamUsage: false,
     carriesFileBytes: traits.carriesFileBytes,
-    messages: readConversation(body, { numbers: new SentNumbers(body, context.bytes), refuse }),
-    ...readToolUse(body, ignored),
+    messages: readConversation(body, { numbers, refuse }),
+    ...toolUse,
     usesLegacyFunctions: false,
     ...readGeneration(config, configMember),
     ignored

@@ -12,6 +12,7 @@ import {
 } from '../../../normalized/index.ts'
 import { type FunctionChoice, planFunctionChoice } from '../../shared/function-choice.ts'
 import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
+import { writeExactSchema } from '../../shared/tool-schema.ts'
 
 const NAME_CHARACTERS_MAX = 64
 
@@ -51,7 +52,7 @@ function listDeclared(tools: NormalizedRequest['tools'], choice: ToolChoice): Fu
 function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   const definition: JsonObject = { name: names.toWire(flattenToolName(tool)) }
   if (tool.description !== undefined) definition.description = tool.description
-  definition.parametersJsonSchema = tool.parameters
+  definition.parametersJsonSchema = writeExactSchema(tool)
   if (isJsonObject(tool.returnParameters)) definition.responseJsonSchema = tool.returnParameters
   return definition
 }

@@ -26,6 +26,7 @@ import {
 import { readModel } from '../../shared/model.ts'
 import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
 import { SentNumbers } from '../../shared/sent-numbers.ts'
+import { keepSchemaDigits } from '../../shared/tool-schema.ts'
 import { messagesMembers, messagesParameters } from '../members.ts'
 import { refuseCallsWithoutResult } from './calls-without-result.ts'
 import { writeMessagesError } from './errors.ts'
@@ -67,6 +68,8 @@ export function readMessagesRequest(body: MessagesRequest, context: ReadContext)
   if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
   refuseCallsWithoutResult(messages)
   const reasoning = readReasoning(body)
+  const toolUse = readToolUse(body)
+  keepSchemaDigits(toolUse.tools, notes.numbers)
   return {
     version: NORMALIZED_VERSION,
     requestId: context.requestId,
@@ -75,7 +78,7 @@ export function readMessagesRequest(body: MessagesRequest, context: ReadContext)
     wantsStreamUsage: false,
     carriesFileBytes: traits.carriesFileBytes,
     messages: [...readSystem(body, notes), ...messages],
-    ...readToolUse(body),
+    ...toolUse,
     sampling: readSampling(body),
     ignored,
     ...keepDefined({

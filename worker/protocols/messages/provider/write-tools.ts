@@ -11,6 +11,7 @@ import {
 } from '../../../normalized/index.ts'
 import { type FunctionChoice, findOnlyFunction, planFunctionChoice } from '../../shared/function-choice.ts'
 import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
+import { writeExactSchema } from '../../shared/tool-schema.ts'
 
 export interface WrittenTools {
   tools?: JsonObject[]
@@ -45,7 +46,7 @@ const AUTO: ToolChoice = { type: 'auto' }
 function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   const written: JsonObject = { name: names.toWire(flattenToolName(tool)) }
   if (tool.description !== undefined) written.description = tool.description
-  written.input_schema = writeSchema(tool.parameters)
+  written.input_schema = writeSchema(writeExactSchema(tool))
   if (tool.strict === true) written.strict = true
   return written
 }

@@ -28,6 +28,8 @@ import {
 } from '../../shared/field.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
+import { SentNumbers } from '../../shared/sent-numbers.ts'
+import { keepSchemaDigits } from '../../shared/tool-schema.ts'
 import { responsesMembers, responsesParameters } from '../members.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
 import { readEcho, writeEchoText } from './echo.ts'
@@ -93,6 +95,7 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
   const parameters = sortParameters(body, responsesParameters)
   const { ignored } = parameters
   const toolUse = readToolUse(body, ignored, readAdditionalTools(body))
+  keepSchemaDigits(toolUse.tools, new SentNumbers(body, context.bytes))
   const reasoning = readReasoning(body)
   const { messages, skipped } = readInput(body, toolUse.tools)
   if (skipped.length > 0) ignored.input = skipped

@@ -15,6 +15,7 @@ import {
 } from '../../../normalized/index.ts'
 import { type FunctionChoice, planFunctionChoice } from '../../shared/function-choice.ts'
 import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
+import { writeExactSchema } from '../../shared/tool-schema.ts'
 
 export interface WrittenTools {
   /** `tools`, `tool_choice` and `parallel_tool_calls`, those that are set. */
@@ -61,7 +62,7 @@ const AUTO: ToolChoice = { type: 'auto' }
 function writeFunction(tool: FunctionTool, names: ToolNameMap): JsonObject {
   const definition: JsonObject = { type: 'function', name: names.toWire(flattenToolName(tool)) }
   if (tool.description !== undefined) definition.description = tool.description
-  definition.parameters = tool.parameters
+  definition.parameters = writeExactSchema(tool)
   definition.strict = tool.strict === true
   return definition
 }
