@@ -1,74 +1,122 @@
-// Every recorded request of a real agent on an alias of every kind of provider. What such a
-// provider cannot be sent is refused with its own field, before anything is sent; without these
-// members the request is served with all of its tools, turns and images. A request of the
-// provider's own protocol arrives as it came.
+// Every recorded request of a real agent on an alias of every wire, with a generous and with a
+// small profile: it is served with all of its tools, turns and media, and the response names what
+// had no effect (decisions.md 69 to 76). A request of the provider's own protocol arrives as it
+// came.
 
-import t from 'tap'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { FEATURE_NAMES } from '../../../shared/profile.ts'
 import { post } from '../../support/client.ts'
-import { type RecordedRequest, readRecordedRequests } from '../agents/recorded.ts'
+import { type AliasOptions, writeChatProfile } from '../../support/profile-gateway.ts'
+import { listFiles, type RecordedRequest, readRecordedRequests } from '../agents/recorded.ts'
 import { families, type Loose } from './families.ts'
-import { content, type Provider, providers, startBridge } from './providers/index.ts'
+import { content, type Provider, providers, responses, startBridge } from './providers/index.ts'
 
-const { gateway, received } = await startBridge(t)
+/** What a model of today's services has, and what a small model on a host of one's own has. */
+const PROFILES = {
+  generous: { features: FEATURE_NAMES, limits: { context_window: 400_000, max_output_tokens: 64_000 } },
+  small: {
+    features: FEATURE_NAMES.filter(
+      name => !/^(image_references|file_inputs|parallel_tool_calls|reasoning_effort)$/.test(name)
+    ),
+    limits: { context_window: 32_768, max_output_tokens: 4_096 }
+  }
+} satisfies Record<string, Omit<AliasOptions, 'alias'>>
+type ProfileName = keyof typeof PROFILES
 
-/** A result of a tool that is no text: the contract calls it invalid there. */
-const INVALID_RESULT = /^input\[\d+\]\.output$/
-const REFUSALS_MAX = 12
-/**
- * Repeats results that the history has already: it arrives as it came, and the service refuses it.
- */
+/** What each response names, by wire and profile and by recording; nothing where a recording is absent. */
+const notices: Record<string, Record<string, string>> = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../golden/agent-notices.json'), 'utf8')
+)
+
+const { gateway, emulator } = await startBridge(t, {
+  profiles: emulator =>
+    providers.map(provider =>
+      writeChatProfile({
+        id: `agents-${provider.name}`,
+        kind: provider.kind,
+        baseUrl: provider.baseUrl(emulator, 'keyless', `agents-${provider.name}`),
+        aliases: Object.entries(PROFILES).map(([name, profile]) => ({
+          alias: aliasOf(provider, name),
+          model: provider.models.keyed,
+          ...profile
+        })),
+        ...(provider.more && { more: provider.more })
+      })
+    )
+})
+
+function aliasOf({ name }: Provider, profile: string): string {
+  return `agents/${name}-${profile}`
+}
+
+/** A request that is a search by the service and nothing else. */
+const SEARCHES: readonly string[] = ['claude-messages-websearch', 'gemini-generate-websearch']
+/** Has a search that every family may ask for; other wires have only that of their own clients. */
+const WITH_SEARCH: readonly Provider[] = [responses]
+/** An image in the newest turn of the user: a model that reads none cannot answer it. */
+const ASKS_ABOUT_MEDIA: readonly string[] = ['codex-responses-image-input']
+/** Repeats results that the history has already: on its own wire the service refuses it. */
 const REPEATS_RESULTS = 'gemini-resume-duplicate-results'
 
-const chats = readRecordedRequests().filter(
+const recordings = readRecordedRequests().filter(
   ({ method, path }) => method === 'POST' && !/count_tokens|:countTokens/.test(path)
 )
 
 for (const provider of providers) {
-  for (const recorded of chats) {
-    t.test(`the recorded request ${recorded.name} is served on an alias of ${provider.kind}`, async t => {
-      const request = nameAlias(structuredClone(recorded), provider.aliases.keyed)
-      const family = families.find(({ name }) => name === request.family)
-      if (family === undefined) throw new Error(`No family ${request.family}.`)
-      const refused: string[] = []
-      for (;;) {
-        const before = received(provider).length
+  for (const profile of Object.keys(PROFILES) as ProfileName[]) {
+    for (const recorded of recordings) {
+      const name = `the recorded request ${recorded.name}, wire ${provider.name}, ${profile} profile`
+      t.test(name, async t => {
+        const alias = aliasOf(provider, profile)
+        const request = nameAlias(structuredClone(recorded), alias)
+        const family = families.find(one => one.name === request.family)
+        if (family === undefined) throw new Error(`No family ${request.family}.`)
+        const isOwnWire = provider.passes === request.family
+        const before = emulator.requests.length
         const response = await post(gateway.url + request.path, request.body, request.headers)
-        const sent = received(provider).slice(before)
-        if (response.status === 200) {
-          t.equal(sent.length, 1)
-          const isStream =
-            request.family === 'content' ? request.path.includes('alt=sse') : request.body.stream === true
-          const outcome = isStream ? family.readStream(response) : family.read(response)
-          t.equal(outcome.model, provider.aliases.keyed)
-          t.match(outcome.finish, /^(stop|tool_calls|completed|end_turn|tool_use|STOP)$/)
-          provider.checkAgentRequest(t, request, sent[0]?.body)
-          break
+        const sent = emulator.requests.slice(before).filter(({ path }) => path.includes(`/agents-${provider.name}`))
+        const isRefused =
+          (SEARCHES.includes(recorded.name) && !isOwnWire && !WITH_SEARCH.includes(provider)) ||
+          (ASKS_ABOUT_MEDIA.includes(recorded.name) && profile === 'small')
+        if (isRefused) {
+          const { code, message } = family.readFailure(response)
+          t.equal(response.status, 400)
+          t.equal(code, 'unsupported_semantic', response.text)
+          t.match(message, alias, 'the message names the model')
+          t.strictSame(sent, [], 'a refused request is not sent')
+          return
         }
-        const { code, param, message } = family.readFailure(response)
         if (provider === content && recorded.name === REPEATS_RESULTS) {
           t.equal(response.status, 400)
-          t.match(message, /equal to the number of function call parts/, 'in the words of the provider')
-          t.equal(sent.length, 1)
-          break
+          t.match(family.readFailure(response).message, /equal to the number of function call parts/)
+          return
         }
-        t.strictSame(sent, [], 'a refused request is not sent')
-        const isInvalid = param !== null && INVALID_RESULT.test(param)
-        t.equal(code, isInvalid ? 'invalid_request' : 'unsupported_semantic', response.text)
-        if (param === null || !(isInvalid || isRefused(provider, param)) || refused.length > REFUSALS_MAX) {
-          t.fail(`the contract refuses ${param}`)
-          break
-        }
-        refused.push(param)
-        if (isInvalid) writeResultAsText(request.body, param)
-        else remove(request.body, param)
-      }
-      if (refused.length > 0) t.comment(`refused: ${refused.join(', ')}`)
-    })
+        t.equal(response.status, 200, response.status === 200 ? '' : response.text)
+        if (response.status !== 200) return
+        t.equal(sent.length, 1)
+        const isStream = request.family === 'content' ? request.path.includes('alt=sse') : request.body.stream === true
+        const outcome = isStream ? family.readStream(response) : family.read(response)
+        t.equal(outcome.model, alias)
+        const notice = notices[`${provider.name}, ${profile}`]?.[recorded.name]
+        t.equal(response.headers.get('x-gateway-ignored') ?? undefined, notice, 'names what had no effect')
+        t.match(outcome.finish, /^(stop|tool_calls|completed|end_turn|tool_use|STOP)$/)
+        const body = sent[0]?.body as Loose
+        if (profile === 'generous') provider.checkAgentRequest(t, request, body)
+        else checkDescribed(t, request, body)
+      })
+    }
   }
 }
 
-function isRefused({ refusedOfAgents }: Provider, param: string): boolean {
-  return refusedOfAgents.some(pattern => pattern.test(param))
+/** The model reads no media: each stands as a text in its place, and none of its bytes is sent. */
+function checkDescribed(t: Test, request: RecordedRequest, body: Loose): void {
+  const text = JSON.stringify(body)
+  for (const file of listFiles(request)) {
+    t.notOk(text.includes(JSON.stringify(file).slice(1, 200)), 'the bytes are not sent')
+  }
+  if (listFiles(request).length > 0) t.match(text, /\[(image|application)\/[^\]]*: this model reads no /)
 }
 
 /** The request with this alias as its model. */
@@ -81,22 +129,4 @@ function nameAlias(request: RecordedRequest, alias: string): RecordedRequest {
     key === 'text' && value === '' ? 'Hi' : value
   )
   return { ...request, body }
-}
-
-/** Removes the member of a path such as `tools[3].type`; of a list the whole entry. */
-function remove(body: Loose, path: string): void {
-  const steps = path.split(/[.[\]]+/).filter(step => step !== '')
-  const entry = steps.findLastIndex(step => /^\d+$/.test(step))
-  // An entry whose kind or state is refused goes as a whole; any other member goes alone.
-  const kept = entry === -1 ? steps : steps.slice(0, entry + 1)
-  const last = kept.pop() ?? ''
-  const parent = kept.reduce((value, step) => value[step], body)
-  if (Array.isArray(parent)) parent.splice(Number(last), 1)
-  else delete parent[last]
-}
-
-/** The call of a result must keep one. */
-function writeResultAsText(body: Loose, path: string): void {
-  const item = body.input[Number(/\d+/.exec(path)?.[0])]
-  item.output = JSON.stringify(item.output.filter(({ type }: Loose) => type === 'input_text'))
 }

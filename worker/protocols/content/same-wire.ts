@@ -4,7 +4,7 @@
 import { asBuffer } from '../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { SameWireCodec } from '../face.ts'
-import { editMedia } from '../shared/edited-media.ts'
+import { type EditedMedia, editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
 import { PICTURE_FRAME_CHARACTERS_MAX } from '../shared/event-reader.ts'
 import { editFrameData } from '../shared/frame-data.ts'
@@ -51,6 +51,7 @@ export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCom
     const edits = new JsonEdits()
     const leftOut = editRequest(body, edits, upstreamModel)
     leftOut.push(...boundTokens(body, edits, outputTokensMax))
+    const putText = describeMediaOf(body.contents)
     leftOut.push(...editMedia({ messages, features, addresses, readsPages: true, putText }, edits))
     const method = isStream ? 'streamGenerateContent' : 'generateContent'
     return {
@@ -129,17 +130,39 @@ function editTokenCount(body: JsonObject, upstreamModel: string | undefined): Js
   return edits
 }
 
-/** Parts inside of a function response are media only: their description is a member of the response. */
-function putText(member: Place, text: string, edits: JsonEdits): void {
-  // The path of media names the member of the part.
-  const place = member.slice(0, -1)
-  const at = place.findIndex(step => step === 'functionResponse' || step === 'function_response')
-  if (at === -1) {
-    edits.set(place, { text })
-    return
+/**
+ * Describes media in its own place; media of a function response, inside or beside it, in a member
+ * of the response: the service takes no text beside a response.
+ */
+function describeMediaOf(contents: JsonValue | undefined): EditedMedia['putText'] {
+  return (member, text, edits) => {
+    // The path of media names the member of the part.
+    const place = member.slice(0, -1)
+    const name = `media_${place.at(-1) ?? 0}`
+    const at = place.findIndex(step => step === 'functionResponse' || step === 'function_response')
+    const response = at === -1 ? findResponseBeside(contents, place) : place.slice(0, at + 1)
+    if (response === undefined) return edits.set(place, { text })
+    edits.drop(...place)
+    edits.set([...response, 'response', name], text)
   }
-  edits.drop(...place)
-  edits.set([...place.slice(0, at + 1), 'response', `media_${place.at(-1) ?? 0}`], text)
+}
+
+/** The place of the last function response in the content of a part; undefined where it has none. */
+function findResponseBeside(contents: JsonValue | undefined, place: Place): Place | undefined {
+  const at = typeof place[1] === 'number' ? place[1] : undefined
+  const content = Array.isArray(contents) && at !== undefined ? contents[at] : contents
+  const parts = isJsonObject(content) ? content.parts : undefined
+  if (!Array.isArray(parts)) return undefined
+  const index = parts.findLastIndex(
+    part => isJsonObject(part) && isJsonObject(readMember(readResponse(part), 'response'))
+  )
+  const part = parts[index]
+  return isJsonObject(part) ? [...place.slice(0, -1), index, spell(part, 'functionResponse')] : undefined
+}
+
+function readResponse(part: JsonObject): JsonObject {
+  const response = readMember(part, 'functionResponse')
+  return isJsonObject(response) ? response : {}
 }
 
 /** Bounds the output, and a budget of thinking below it (decisions.md 72). */

@@ -96,18 +96,6 @@ export const chat: Provider = {
     streamStarts: ['[[error:401]]']
   },
 
-  refusedOfAgents: [
-    /^tools\[\d+\]\.(type|googleSearch)$/,
-    /^tools\[\d+\]$/,
-    /^reasoning\.(summary|context)$/,
-    /^include$/,
-    /^input\[\d+\]\.(type|status)$/,
-    /^context_management$/,
-    /^generationConfig\.topK$/,
-    // A document; images are served.
-    /^messages\[\d+\]\.content\[\d+\]\.content\[\d+\]\.type$/,
-    /^contents\[\d+\]\.parts\[\d+\]\.inlineData$/
-  ],
   checkAgentRequest(t, request, { tools = [], messages }) {
     t.strictSame(
       tools.map(({ function: { name, description, parameters } }: Loose) => ({

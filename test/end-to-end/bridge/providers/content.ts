@@ -117,16 +117,6 @@ export const content: Provider = {
     streamStarts: ['[[error:401]]']
   },
 
-  refusedOfAgents: [
-    /^tools\[\d+\]\.type$/,
-    /^tools\[\d+\]$/,
-    /^reasoning\.(summary|context)$/,
-    /^include$/,
-    /^input\[\d+\]\.(type|status)$/,
-    /^context_management$/,
-    // A document inside a result; images are served.
-    /^messages\[\d+\]\.content\[\d+\]\.content\[\d+\]\.type$/
-  ],
   checkAgentRequest(t, request, body) {
     if (request.family === 'content') {
       t.strictSame(markSignatures(body), markSignatures(request.body), 'the body as it came')

@@ -120,14 +120,6 @@ export const messages: Provider = {
     streamStarts: ['[[error:401]]', '[[malformed:stream_data_before_start]]']
   },
 
-  refusedOfAgents: [
-    /^tools\[\d+\]\.(type|googleSearch)$/,
-    /^tools\[\d+\]$/,
-    /^reasoning\.(summary|context)$/,
-    /^include$/,
-    /^input\[\d+\]\.(type|status)$/,
-    /^(seed|presence_penalty|frequency_penalty)$/
-  ],
   checkAgentRequest(t, request, body) {
     if (request.family === 'messages') {
       t.strictSame(body, { ...dropForeignThinking(request.body), model: body.model }, 'the body as it was sent')

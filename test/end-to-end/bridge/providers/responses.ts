@@ -112,11 +112,6 @@ export const responses: Provider = {
     streamStarts: ['[[error:401]]', '[[malformed:stream_data_before_start]]']
   },
 
-  refusedOfAgents: [
-    /^tools\[\d+\]\.(type|googleSearch)$/,
-    /^tools\[\d+\]$/,
-    /^(seed|presence_penalty|frequency_penalty)$/
-  ],
   checkAgentRequest(t, request, { tools = [], input }) {
     if (request.family === 'responses') return
     t.strictSame(

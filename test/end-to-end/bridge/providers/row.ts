@@ -141,8 +141,6 @@ export interface Provider {
   checkRefusal(t: Test, body: Loose): void
   failures: ProviderFailures
 
-  /** The members that recorded agents send and that a request to this kind may not have. */
-  refusedOfAgents: readonly RegExp[]
   /**
    * Checks that a recorded request arrived with its functions, turns and images, or as it was where
    * it passes.
