@@ -93,7 +93,7 @@ export interface RequestView {
   /** Template of the route, such as `/v1/models/{model}`, or `unmatched`. */
   readonly route: string
   /** Undefined for system routes and for paths that no route serves. */
-  readonly operation?: Pick<Operation, 'span'> | undefined
+  readonly operation?: Pick<Operation, 'method' | 'span'> | undefined
   /** The path as the client sent it, without its query; '' where the head could not be read. */
   readonly path: string
   readonly protocol: Protocol

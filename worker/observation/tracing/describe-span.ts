@@ -1,6 +1,7 @@
 // Puts the span of a request together from what was recorded of it: name, attributes, events and
 // status (operations.md 11.2 to 11.4). Pure.
 import type { ModelSpan } from '../../operations/operation.ts'
+import type { RequestView } from '../observer.ts'
 import { type AttributeFilter, createAttributeFilter, type SpanAttributes } from './attribute-filter.ts'
 import {
   callAttributes,
@@ -16,7 +17,7 @@ import {
 import type { Milestone } from './call-record.ts'
 import type { CaptureSwitches } from './capture-switches.ts'
 
-/** The span of a request that is no call of a model, or for which no provider was chosen. */
+/** The span of a request that is for no model. */
 const OTHER_SPAN_NAME = 'gateway.request'
 
 export interface DescribedEvent {
@@ -38,8 +39,8 @@ export interface SpanDescriber {
   /** The span of the request itself; `more` are further attributes of it. */
   describeRequest(ended: EndedRequest, more?: Values): DescribedSpan
   /**
-   * The span of the call to its provider; undefined for a request that is no call of a model or
-   * never had a provider.
+   * The span of the call to its provider; undefined for a request that is for no model or never
+   * had a provider.
    */
   describeCall(ended: EndedRequest, more?: Values): DescribedSpan | undefined
 }
@@ -58,7 +59,7 @@ export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
 
   return {
     describeRequest(ended, more = {}) {
-      const span = findModelSpan(ended)
+      const span = findModelSpan(ended.request)
       const common = commonAttributes(ended)
       const error = describeError(ended)
       if (span === undefined) {
@@ -74,9 +75,9 @@ export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
       return { name: span.spanName, attributes, events: describeEvents(ended, span, filter), error }
     },
     describeCall(ended, more = {}) {
-      const span = findModelSpan(ended)
-      if (span === undefined) return undefined
-      const { upstreamModel, model } = ended.closed.facts
+      const span = findModelSpan(ended.request)
+      const { upstreamModel, model, providerKind } = ended.closed.facts
+      if (span === undefined || providerKind === undefined) return undefined
       // Clients choose the model, and some write a key into it by mistake.
       const name = redact(`${span.genAiOperation} ${upstreamModel ?? model}`)
       return {
@@ -90,11 +91,11 @@ export function createSpanDescriber(capture: CaptureSwitches): SpanDescriber {
 }
 
 /**
- * A call has the name of its operation once its provider was chosen; before that it is a request
- * like any other.
+ * A request for a model has the name of its operation, also where it is refused before a provider
+ * is chosen (specification.md 6.3). A preflight or a wrong method on its path asks for no model.
  */
-function findModelSpan({ request, closed }: EndedRequest): ModelSpan | undefined {
-  return closed.facts.providerKind === undefined ? undefined : request.operation?.span
+function findModelSpan({ operation, method }: RequestView): ModelSpan | undefined {
+  return operation?.method === method ? operation.span : undefined
 }
 
 function describeEvents(ended: EndedRequest, span: ModelSpan, filter: AttributeFilter): DescribedEvent[] {

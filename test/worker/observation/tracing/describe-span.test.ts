@@ -143,9 +143,19 @@ t.test('any other request is a gateway.request with the facts of its end', async
   }
 })
 
-t.test('a call that fails before its provider is chosen is a gateway.request', async t => {
-  const refused = { facts: {}, description: undefined, view: { readRefusedModel: () => 'm' } }
-  t.match(describe(refused), { name: 'gateway.request', attributes: { model_requested: 'm' } })
+t.test('a call that is refused before its provider is chosen has the name of its operation', async t => {
+  const options = { facts: {}, description: undefined, closed: { status: 404, errorType: 'http_404' } }
+  const { name, attributes, error } = describe({ ...options, view: { readRefusedModel: () => 'm' } })
+  t.equal(name, 'Chat-Completions')
+  t.match(attributes, { model_requested: 'm', status_code: 404, error_type: 'http_404', 'error.type': 'http_404' })
+  t.match(attributes, { 'gateway.api_format': 'chat_completions', status: 'ERROR', 'llm.response.status': 'ERROR' })
+  t.same(error, { description: 'http_404' })
+  for (const name of ['llm.provider', 'llm.model_name', 'gen_ai.provider.name', 'gen_ai.request.model']) {
+    t.notOk(name in attributes, name)
+  }
+  for (const method of ['GET', 'OPTIONS']) {
+    t.equal(describe({ ...options, view: { method } }).name, 'gateway.request', `${method} asks for no model`)
+  }
 })
 
 t.test('a failed call that was not followed has the model only where the client named it', async t => {
