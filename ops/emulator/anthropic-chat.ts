@@ -34,9 +34,9 @@ export function createAnthropicChat(exchange: Exchange): ChatWire {
     write,
     writeMalformed: writeMalformedMessage,
     writeFrames: writeAnthropicFrames,
-    writeErrorFrame: ({ status, message }) => ({
+    writeErrorFrame: error => ({
       event: 'error',
-      data: JSON.stringify(writeAnthropicError(status, message, createRequestId())),
+      data: JSON.stringify(writeAnthropicError(error, createRequestId())),
       kind: 'delta'
     }),
     sendError: sendAnthropicError

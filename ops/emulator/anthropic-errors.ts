@@ -20,9 +20,13 @@ export function createRequestId(): string {
 }
 
 /** Writes the envelope of an error. */
-export function writeAnthropicError(status: number, message: string, requestId: string): Record<string, unknown> {
+export function writeAnthropicError(
+  { status, message, code }: Pick<UpstreamError, 'status' | 'message'> & Partial<Pick<UpstreamError, 'code'>>,
+  requestId: string
+): Record<string, unknown> {
   const type = errorTypes[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
-  return { type: 'error', error: { type, message }, request_id: requestId }
+  const details = code === undefined ? {} : { details: { error_code: code } }
+  return { type: 'error', error: { type, message, ...details }, request_id: requestId }
 }
 
 /** Sends an error in the envelope of this wire, or as a proxy's HTML page. */
@@ -33,7 +37,7 @@ export function sendAnthropicError(exchange: Exchange, error: UpstreamError): vo
     return
   }
   const requestId = createRequestId()
-  sendJson(exchange, status, writeAnthropicError(status, message, requestId), { 'request-id': requestId, ...headers })
+  sendJson(exchange, status, writeAnthropicError(error, requestId), { 'request-id': requestId, ...headers })
 }
 
 /** Creates the error for a request that this wire refuses: the member's path, then what is wrong with it. */

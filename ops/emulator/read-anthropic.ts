@@ -97,6 +97,7 @@ function readConversationBody(body: unknown, members: readonly string[]): { cont
   if (!isObject(body)) throw invalidMember('', 'the body must be an object')
   const model = checkAnthropicModel(body.model)
   checkMembers(body, members, '')
+  checkThread(body.thread)
   if (!Array.isArray(body.messages)) throw invalidMember('messages', 'Field required')
   if (body.messages.length === 0) throw invalidMember('messages', 'at least one message is required')
   const system = readSystem(body.system)
@@ -125,6 +126,14 @@ function readConversationBody(body: unknown, members: readonly string[]): { cont
     topLogprobs: 0
   }
   return { content: body, conversation }
+}
+
+/** Keeps no conversation. The code lets the SDK's tool runner send the whole one. */
+function checkThread(thread: unknown): void {
+  if (thread === undefined || thread === null) return
+  throw new UpstreamError(400, 'thread: This request cannot be part of a thread', {
+    code: 'thread_unsupported_request'
+  })
 }
 
 interface Message extends BlocksSummary {

@@ -169,6 +169,8 @@ t.test("bridge 70: a native alias sends its upstream model to the profile's host
     nativeProfile(native, [maxAlias]),
     nativeProfile(native, [embedAlias], { profileId: 'other' })
   ])
+  // From now on the gateway knows the models of the credential.
+  t.equal((await get(`${gateway.url}/v1/models`)).status, 200)
   for (const prefix of ['/v1', '/v2']) {
     const response = await askIn(gateway, 'completions', 'hi', { model: 'max', prefix })
     t.equal(response.status, 200)

@@ -26,6 +26,7 @@ t.test('bridge 95: a drain lets running requests finish and refuses new ones', a
   const { gateway, emulator } = await startBridgeProcesses({
     env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '10', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
   })
+  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the gateway is ready')
   const model = aliases.keyless
   const prompt = '[[slow:3000]][[text:done]]'
   const running = families.flatMap(family =>
@@ -73,7 +74,7 @@ t.test('bridge 96: at the deadline an endless stream ends with an error, and the
 })
 
 t.test('bridge 98: a profile that changes on disk changes nothing until the next start', async t => {
-  const { gateway } = await startBridgeProcesses()
+  const { gateway, emulator } = await startBridgeProcesses()
   const model = aliases.keyless
   const readRevision = async () => (await get(`${gateway.url}/ready`)).json.config_revision
   const before = await readRevision()
@@ -92,7 +93,7 @@ t.test('bridge 98: a profile that changes on disk changes nothing until the next
   t.equal(await gateway.stop(), 0)
   const next = await startGateway(t, {
     args: ['--config', gateway.profileFile],
-    env: credentialVariables
+    env: { ...credentialVariables, UPSTREAM_AUTH_URL: emulator.authUrl }
   })
   const after = (await get(`${next.url}/ready`)).json.config_revision
   t.match(after, /^sha256:/)

@@ -230,6 +230,33 @@ t.test('the provider gets no member of the gateway, no alias, and no state of an
   t.equal(stub.requests.length, 2)
 })
 
+t.test('parts without data are left out, as the service refuses them (decisions.md 109)', async t => {
+  const { url, sent } = await startPassing(t, { kind }, (_request, response) => sendWhole(response))
+  const foreign = writeThoughtSignature({
+    state: { messages_compatible: { signature: 'abc' } },
+    hiddenText: 'hm'
+  })
+  const hi = { role: 'user', parts: [{ text: 'hi' }] }
+  // So an SDK that leaves out empty texts writes back what it received.
+  const contents = [
+    hi,
+    { role: 'model', parts: [{}, { text: 'a' }, { thought: true }, { thoughtSignature: foreign }, { text: null }] },
+    { role: 'user', parts: {} },
+    { role: 'model', parts: [{ thought: true, thought_signature: foreign }, {}] },
+    { role: 'user', parts: [{ text: 'b' }, { thoughtSignature: 'RXFC' }, { unknownMember: {} }] }
+  ]
+  for (const system of [{}, { systemInstruction: { parts: [{ text: 's' }] } }]) {
+    t.equal((await post(generate(url), { ...system, contents })).status, 200)
+    t.strictSame(JSON.parse(sent()), {
+      ...system,
+      contents: [hi, { role: 'model', parts: [{ text: 'a' }] }, contents[4]]
+    })
+  }
+  const spaced = '{"contents":[{"parts":[ {"text" : "hi"},{} ]},{"role":"model","parts":[{}]}]}'
+  t.equal((await post(generate(url), spaced)).status, 200)
+  t.equal(sent(), '{"contents":[{"parts":[ {"text" : "hi"} ]}]}')
+})
+
 t.test('a call of another provider keeps a signature where the model demands one', async t => {
   const { url, sent } = await startPassing(t, { kind, upstreamModel: 'gemini-3-pro' }, (_request, response) =>
     sendWhole(response)

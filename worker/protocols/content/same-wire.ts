@@ -13,7 +13,7 @@ import { editOwnMembers } from '../shared/own-members.ts'
 import { plainContents } from '../shared/plain-body.ts'
 import { editJson } from '../shared/spans.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../shared/wire-headers.ts'
-import { readMember, spell } from './client/spelling.ts'
+import { isWithoutData, readMember, spell } from './client/spelling.ts'
 import { isOwnSignature, NO_SIGNATURE } from './client/thought-signature.ts'
 import { contentCompatibleTokenCount } from './provider/count-tokens.ts'
 import { writeMethodPath, writeModelName } from './provider/endpoints.ts'
@@ -183,33 +183,42 @@ function boundTokens(body: JsonObject, edits: JsonEdits, outputTokensMax: number
   return [`${holder}.${member}`, `${holder}.${thinkingMember}.${budgetMember}`]
 }
 
-function editContent(
-  content: JsonValue | undefined,
-  edits: JsonEdits,
-  /** `isSigned`: the model refuses calls without a signature in the current turn. */
-  { place, isSigned }: { place: Place; isSigned: boolean }
-): void {
+interface ContentPlace {
+  place: Place
+  /** The model refuses calls without a signature in the current turn. */
+  isSigned: boolean
+}
+
+function editContent(content: JsonValue | undefined, edits: JsonEdits, { place, isSigned }: ContentPlace): void {
   if (!isJsonObject(content)) return
   const { parts } = content
   const list = Array.isArray(parts) ? parts : [parts]
-  if (!list.some(isOwnSigned)) return
-  if (list.every(isOwnSigned) && list.every(part => isGone(part as JsonObject))) {
+  if (list.length > 0 && list.every(isGone)) {
     edits.drop(...place)
     return
   }
   for (const [index, part] of list.entries()) {
-    if (!isOwnSigned(part)) continue
     const at = Array.isArray(parts) ? [...place, 'parts', index] : [...place, 'parts']
-    const member = spell(part, 'thoughtSignature')
     if (isGone(part)) edits.drop(...at)
-    else if (isSigned && readMember(part, 'functionCall') !== undefined) edits.set([...at, member], NO_SIGNATURE)
-    else edits.drop(...at, member)
+    else if (isOwnSigned(part)) editSignature(part, edits, { place: at, isSigned })
   }
 }
 
-/** A call keeps its place for a signature; a thought of another provider, and a text that only held its state, are left out. */
-function isGone({ thought, text }: JsonObject): boolean {
-  return thought === true || text === ''
+/** A call keeps its place for a signature. */
+function editSignature(part: JsonObject, edits: JsonEdits, { place, isSigned }: ContentPlace): void {
+  const member = spell(part, 'thoughtSignature')
+  if (isSigned && readMember(part, 'functionCall') !== undefined) edits.set([...place, member], NO_SIGNATURE)
+  else edits.drop(...place, member)
+}
+
+/**
+ * A part without data, which the service refuses (decisions.md 109), a thought of another provider, and a text that
+ * only held its state, are left out.
+ */
+function isGone(part: JsonValue | undefined): boolean {
+  if (!isJsonObject(part)) return false
+  if (isOwnSigned(part)) return part.thought === true || part.text === '' || isWithoutData(part)
+  return isWithoutData(part) && readMember(part, 'thoughtSignature') === undefined
 }
 
 function isOwnSigned(part: JsonValue | undefined): part is JsonObject {

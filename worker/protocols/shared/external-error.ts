@@ -149,9 +149,11 @@ const CONTEXT_FULL: Readonly<Record<string, string>> = { exceed_context_size_err
 
 /** Code and member of an error body, where they are words that a client may act on. */
 function findWords(body: Readonly<Record<string, unknown>>): { code: string | undefined; param: string | undefined } {
-  const { code, param, type } = isJsonObject(body.error) ? body.error : body
+  const { code, param, type, details } = isJsonObject(body.error) ? body.error : body
   const known = typeof type === 'string' && Object.hasOwn(CONTEXT_FULL, type) ? CONTEXT_FULL[type] : undefined
-  return { code: readProviderWord(code) ?? known, param: readProviderWord(param) }
+  // The messages wire has its codes there.
+  const inner = isJsonObject(details) ? readProviderWord(details.error_code) : undefined
+  return { code: readProviderWord(code) ?? known ?? inner, param: readProviderWord(param) }
 }
 
 /** The text of an error body: `error.message`, `error`, `message` or `detail`. */

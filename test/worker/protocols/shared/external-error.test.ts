@@ -186,6 +186,7 @@ t.test('code and member of a refusal are kept when they are short words (decisio
     t.same(words(400, { code: value, param: value }), [undefined, undefined], String(value))
   }
   t.same(words(400, { code: 400, type: 'exceed_context_size_error' }), ['context_length_exceeded', undefined])
+  t.same(words(400, { details: { error_code: 'thread_not_found' } }), ['thread_not_found', undefined])
   const self = { object: 'error', message: 'm', type: 'BadRequestError', param: 'messages', code: 'too_long' }
   t.match(readError(400, JSON.stringify(self)), { providerCode: 'too_long', providerParam: 'messages' })
   const first = { error: { message: 'm', type: 'invalid_request_error', ...given } }

@@ -5,7 +5,7 @@ import { joinPath } from '../../shared/field.ts'
 import type { PartSink } from '../../shared/members.ts'
 import { listContents } from './read-contents.ts'
 import { listParts } from './read-parts.ts'
-import { readMember, spell } from './spelling.ts'
+import { isWithoutData, readMember, spell } from './spelling.ts'
 import { readThoughtSignature } from './thought-signature.ts'
 
 /** Kinds of parts that other wires have. Members beside them say nothing about the text or the call. */
@@ -39,8 +39,7 @@ function isEmpty(parts: JsonValue | undefined): boolean {
 
 function leaveOut(part: JsonObject, path: string, sink: PartSink): void {
   const [member] = Object.keys(part)
-  // An empty part says nothing.
-  if (member !== undefined) sink.leaveOut(joinPath(path, member), 'part_not_expressed')
+  if (member !== undefined && !isWithoutData(part)) sink.leaveOut(joinPath(path, member), 'part_not_expressed')
 }
 
 /** @param place.isNew the model has to read the part in this turn. */

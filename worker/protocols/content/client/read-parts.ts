@@ -16,7 +16,7 @@ import {
 import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readMediaUrl } from '../../shared/media-source.ts'
 import type { SentNumbers } from '../../shared/sent-numbers.ts'
-import { readMember, spell } from './spelling.ts'
+import { isWithoutData, readMember, spell } from './spelling.ts'
 import { readThoughtSignature } from './thought-signature.ts'
 
 /** The kinds of parts, by their member. A part may have other members beside it. */
@@ -71,11 +71,13 @@ export function readPart(part: JsonObject, path: string, reading: PartReading): 
 }
 
 /** A part of another kind says something to a provider of this wire only. */
-function readOther(part: JsonObject, path: string, { refuse }: PartReading): undefined {
+function readOther(part: JsonObject, path: string, { refuse }: PartReading): ContentPart | undefined {
   if (REPLAYED_KINDS.some(kind => readMember(part, kind) !== undefined)) return undefined
-  // An SDK writes an empty text back so (decisions.md 109).
-  if (Object.keys(part).length === 0) return undefined
+  // The signature beside an empty text holds what a provider wants back.
+  if (isWithoutData(part))
+    return readMember(part, 'thoughtSignature') === undefined ? undefined : readText({ ...part, text: '' }, path)
   refuse(invalidRequest(path, `'${path}' must hold one of ${PART_KINDS.join(', ')}.`))
+  return undefined
 }
 
 /** Drops media that belong to a thought, because thoughts are not sent to the model again. */

@@ -20,6 +20,16 @@ export function readMember(source: JsonObject, name: string): JsonValue | undefi
 }
 
 /**
+ * Whether a part holds no data: an SDK that leaves out empty texts writes an empty text back so, with what stood
+ * beside it (decisions.md 109).
+ */
+export function isWithoutData(part: JsonObject): boolean {
+  return Object.keys(part).every(name => BESIDE_DATA.has(name) || !isGiven(part[name]))
+}
+
+const BESIDE_DATA: ReadonlySet<string> = new Set(['thought', 'thoughtSignature', 'thought_signature'])
+
+/**
  * Renames the members of `source`, the object at `path`, to camel case for a search in `table`; names that the table contains stay
  * unchanged. Raises `invalid_request` for very many members.
  */

@@ -33,10 +33,13 @@ export function writeMessagesError(error: GatewayError, context: { requestId: st
  */
 export function writeMessagesErrorBody(error: GatewayError, context: { requestId: string }): MessagesErrorBody {
   const description = { type: mapErrorType(error), message: writeMessage(error) }
-  const named = NAMED_CODES.has(error.code)
-    ? { code: error.code, details: { error_code: error.reason ?? error.code } }
-    : {}
-  return { type: 'error', error: { ...description, ...named }, request_id: context.requestId }
+  return { type: 'error', error: { ...description, ...nameCode(error) }, request_id: context.requestId }
+}
+
+/** The SDK acts on some codes, such as those of threads, also on those of a provider. */
+function nameCode({ code, reason, providerCode }: GatewayError): Pick<MessagesErrorBody['error'], 'code' | 'details'> {
+  if (NAMED_CODES.has(code)) return { code, details: { error_code: reason ?? code } }
+  return providerCode === undefined ? {} : { details: { error_code: providerCode } }
 }
 
 /** A wrong media type becomes 400, because the SDK has no class for 415. */

@@ -364,3 +364,16 @@ t.test(
     )
   }
 )
+
+t.test('an empty text that an SDK leaves out still has its signature (decisions.md 109)', async t => {
+  const read = (...parts: JsonObject[]) =>
+    readMessages([{ role: 'model', parts: [{ text: 'a' }, ...parts] }, { parts: [{ text: 'b' }] }])
+  const spelled = [{ thoughtSignature: 'sEnd' }, { thought_signature: 'sEnd', thought: null }]
+  for (const part of spelled) t.strictSame(read(part), read({ text: '', thoughtSignature: 'sEnd' }))
+  const thoughtSignature = writeThoughtSignature({
+    state: { messages_compatible: { signature: 'abc' } },
+    hiddenText: 'hm'
+  }) as string
+  t.match(read({ thought: true, thoughtSignature })[0]?.content[1], { type: 'reasoning', text: 'hm' })
+  for (const part of [{}, { thought: true }, { text: null }]) t.strictSame(read(part), read(), JSON.stringify(part))
+})

@@ -160,3 +160,9 @@ t.test('the upstream status decides the type, and 429 and 503 have a retry time'
     t.equal(written.headers['retry-after'], status === 429 || status === 503 ? '7' : undefined)
   }
 })
+
+t.test('the code of a provider stands where the SDK reads it (decisions.md 81)', async t => {
+  const { body } = write('upstream_rejected', { providerCode: 'thread_unsupported_request' })
+  t.match(body, { error: { details: { error_code: 'thread_unsupported_request' } } })
+  t.notOk('code' in (body as { error: object }).error)
+})
