@@ -208,17 +208,29 @@ t.test('content 37: a call and its response are an object and JSON text on v1', 
 const v2Call = (name: string, args: JsonObject) => ({ function_call: { name, arguments: args } })
 const v2Result = (name: string, object: JsonObject) => ({ function_result: { name, result: object } })
 
+const ownId = (callNumber: number) => writeToolCallId({ stateId: 'ts-1', name: undefined, callNumber, nonce: 'n' })
+
 t.test('content 38: on v2 a call and its response have the state id of the call', async t => {
-  const contents = [
-    user({ text: 'hi' }),
-    model(call('f', { a: 1 }, { id: 'ts-1' })),
-    user(result('f', { t: 4 }, { id: 'ts-1' }))
-  ]
-  t.strictSame(onV2({ contents }).messages, [
+  const messagesFor = (id: string) =>
+    onV2({
+      contents: [user({ text: 'hi' }), model(call('f', { a: 1 }, { id })), user(result('f', { t: 4 }, { id }))]
+    }).messages
+  t.strictSame(messagesFor(ownId(0)), [
     ...v2Hi,
     { role: 'assistant', tools_state_id: 'ts-1', content: [v2Call('f', { a: 1 })] },
     { role: 'tool', tools_state_id: 'ts-1', content: [v2Result('f', { t: 4 })] }
   ])
+  for (const id of ['ts-1', 'call_ts-1', 'of-the-client']) {
+    t.strictSame(
+      messagesFor(id),
+      [
+        ...v2Hi,
+        { role: 'assistant', content: [v2Call('f', { a: 1 })] },
+        { role: 'tool', content: [v2Result('f', { t: 4 })] }
+      ],
+      'a foreign id is an id without state (decisions.md 85)'
+    )
+  }
 })
 
 t.test('content 39: a call without an id has the state id of its thought signature (C3)', async t => {
@@ -251,7 +263,7 @@ t.test('content 40: no state id is invented for a call without ids', async t => 
 t.test('content 41, 42: two calls and two responses are all sent on v2, and are pairs on v1', async t => {
   const contents = [
     user({ text: 'hi' }),
-    model({ text: 'look' }, call('f', { a: 1 }, { id: 'ts-1' }), call('g', { b: 2 }, { id: 'ts-1#1' })),
+    model({ text: 'look' }, call('f', { a: 1 }, { id: ownId(0) }), call('g', { b: 2 }, { id: ownId(1) })),
     // In reverse order, matched by name and by order.
     user(result('g', { g: 1 }), result('other', { f: 1 }))
   ]
