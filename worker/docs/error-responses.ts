@@ -102,12 +102,14 @@ function writeErrorResponse(form: ErrorForm, status: string): JsonSchema {
   }
 }
 
+const NOTICE = 'X-Gateway-Ignored'
 const COMMON_HEADERS = ['X-Request-Id', 'Server-Timing']
 
 /** Headers of every response of a family; where the client selects the family, some have them. */
 const FAMILY_HEADERS: Readonly<Partial<Record<ErrorForm, readonly string[]>>> = {
-  completions: ['OpenAI-Processing-Ms'],
-  messages: ['Request-Id'],
+  completions: ['OpenAI-Processing-Ms', NOTICE],
+  messages: ['Request-Id', NOTICE],
+  content: [NOTICE],
   'by-client': ['OpenAI-Processing-Ms', 'Request-Id']
 }
 
@@ -136,6 +138,10 @@ export const headers: Readonly<Record<string, JsonSchema>> = {
   'Request-Id': {
     description: 'The id of the request, under the name that SDKs of the messages family read.',
     schema: { type: 'string', format: 'uuid' }
+  },
+  [NOTICE]: {
+    description: 'The fields of the request that had no effect, at most 1 KiB of names.',
+    schema: { type: 'string' }
   },
   'Retry-After': {
     description: 'Seconds to wait before another attempt, or a date.',

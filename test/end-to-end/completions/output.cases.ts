@@ -270,7 +270,8 @@ t.test('the accumulated stream equals the whole response (B3)', async t => {
     ]) {
       const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
       const whole = (await ask(url, prompt, { tools })).json
-      const frames = await stream(url, prompt, { tools })
+      // Streams report usage when the client asks for it (decisions.md 107).
+      const frames = await stream(url, prompt, { tools, stream_options: { include_usage: true } })
       const { message, finish_reason } = whole.choices[0]
       t.equal(contentOf(frames), message.content ?? '')
       t.equal(frames.findLast(frame => frame.choices?.[0]?.finish_reason)?.choices[0].finish_reason, finish_reason)

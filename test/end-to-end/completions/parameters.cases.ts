@@ -239,14 +239,15 @@ t.test('the output format text sends no response format, and a flat schema is re
 })
 
 t.test('stop strings are searched only in the visible text, and the first one ends it', async t => {
+  const streamed = { stream: true, stream_options: { include_usage: true } }
   for (const url of urls) {
-    const ask = (content: string, stop: unknown, stream = false) =>
-      post(url, { model, stop, stream, messages: [{ role: 'user', content }] })
+    const ask = (content: string, stop: unknown, more: object = {}) =>
+      post(url, { model, stop, ...more, messages: [{ role: 'user', content }] })
     const reasoned = await ask('[[reason:no END here]][[text:seen END not seen]]', ['END', ''])
     t.equal(reasoned.json.choices[0].message.content, 'seen ')
     t.equal(reasoned.json.choices[0].message.reasoning_content, 'no END here')
     t.equal((await ask('[[text:a|b#c]]', ['#', '|'])).json.choices[0].message.content, 'a')
-    const frames = readFrames((await ask('[[chunks:x|E|N|x|E|ND|y]]', 'END', true)).text)
+    const frames = readFrames((await ask('[[chunks:x|E|N|x|E|ND|y]]', 'END', streamed)).text)
     t.equal(frames.map(frame => frame.choices?.[0]?.delta.content ?? '').join(''), 'xENx')
     t.equal(frames.findLast(frame => frame.choices?.[0]?.finish_reason)?.choices[0].finish_reason, 'stop')
     // The usage is still reported, because the upstream's stream is read to its end when little of it is left.

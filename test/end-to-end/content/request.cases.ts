@@ -200,7 +200,8 @@ t.test('content 50: contents of a wrong form are refused with the path of the me
     [{ contents: ['hi'] }, 'contents[0]'],
     [{ contents: [{ role: 'user' }] }, 'contents[0].parts'],
     [{ contents: [user()] }, 'contents[0].parts'],
-    [{ contents: [user({})] }, 'contents[0].parts[0]'],
+    // An empty part has no effect: some SDKs write an empty text so.
+    [{ contents: [user({})] }, 'contents'],
     [{ contents: [user({ ...text, inlineData: { mimeType: 'image/png', data: 'AAEC' } })] }, 'contents[0].parts[0]'],
     [{ contents: [user({ text: 5 })] }, 'contents[0].parts[0].text'],
     [{ contents: [user(text), modelTurn({ functionCall: { args: {} } })] }, 'contents[1].parts[0].functionCall.name'],

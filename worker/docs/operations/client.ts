@@ -9,6 +9,7 @@ import {
   DOCUMENT_METHODS,
   modelInPath,
   type OperationDetails,
+  type Parameter,
   type ResponseContent,
   type RouteDocument,
   type SuccessResponse
@@ -91,6 +92,13 @@ function writeDetails(
   { hasRelay }: { hasRelay: boolean }
 ): Record<OperationId, OperationDetails> {
   const estimate = ['X-Gateway-Token-Count']
+  const exactness: Parameter = {
+    name: 'X-Gateway-Unsupported',
+    in: 'header',
+    description:
+      '`refuse`: a field that would have no effect is refused by its name, instead of being left out with a notice.',
+    schema: { const: 'refuse' }
+  }
   const chat = wholeOrStream('ChatCompletion', 'ChatCompletionChunkOrError')
   const relayed = {
     'application/json': { anyOf: [reference('ChatCompletion'), reference('RelayedChatCompletion')] },
@@ -99,6 +107,7 @@ function writeDetails(
     }
   }
   const chatCompletion: OperationDetails = {
+    parameters: [exactness],
     body: { name: 'ChatCompletionRequest', schema: writeChatBody(models.chat) },
     responses: {
       200: hasRelay ? { ...chat, content: { ...chat.content, ...relayed } } : chat
@@ -110,9 +119,10 @@ function writeDetails(
   }
   return {
     createChatCompletion: chatCompletion,
-    createDeploymentChatCompletion: { ...chatCompletion, parameters: [modelInPath] },
+    createDeploymentChatCompletion: { ...chatCompletion, parameters: [modelInPath, exactness] },
     createResponse: {
       parameters: [
+        exactness,
         {
           name: ATTACHMENT_IDS_HEADER,
           in: 'header',
@@ -126,13 +136,14 @@ function writeDetails(
     createEmbedding: embedding,
     createDeploymentEmbedding: { ...embedding, parameters: [modelInPath] },
     generateContent: {
-      parameters: [modelInPath],
+      parameters: [modelInPath, exactness],
       body: { name: 'GenerateContentRequest', schema: writeGenerateBody() },
       responses: { 200: { description: 'The response.', content: json('GenerateContentResponse') } }
     },
     streamGenerateContent: {
       parameters: [
         modelInPath,
+        exactness,
         {
           name: 'alt',
           in: 'query',
@@ -171,6 +182,7 @@ function writeDetails(
       responses: { 200: { description: 'One vector for each content.', content: json('BatchEmbedContentsResponse') } }
     },
     createMessage: {
+      parameters: [exactness],
       body: { name: 'MessageRequest', schema: writeMessagesBody(models.chat) },
       responses: { 200: wholeOrStream('Message', 'MessageStreamEvent') }
     },
