@@ -382,28 +382,40 @@ t.test('a result without a call is refused with its path and never sent as text 
   t.equal(upstreamChats(emulator).length, before)
 })
 
-t.test('arguments of a history that are not an object are refused with their path (B12)', async t => {
+/** A history with one call that has these arguments. */
+const historiesOf = (given: unknown) => ({
+  completions: {
+    messages: [
+      { role: 'user', content: 'go' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'a', arguments: given } }]
+      },
+      { role: 'tool', tool_call_id: 'c', content: '{}' }
+    ]
+  },
+  responses: {
+    input: [
+      { role: 'user', content: 'go' },
+      { type: 'function_call', call_id: 'c', name: 'a', arguments: given },
+      { type: 'function_call_output', call_id: 'c', output: '{}' }
+    ]
+  }
+})
+
+t.test('decisions.md 113: arguments of a history whose text is no JSON object are sent as one', async t => {
+  for (const [family, more] of Object.entries(historiesOf('{"x":'))) {
+    const response = await askIn(gateway, family as Family, '', { more })
+    t.equal(response.status, 200, family)
+    const { messages } = lastUpstreamChat(emulator).body
+    t.strictSame(messages[1].function_call, { name: 'a', arguments: { arguments: '{"x":' } }, family)
+  }
+})
+
+t.test('arguments of a history that are of another type are refused with their path (B12)', async t => {
   const broken = {
-    completions: {
-      messages: [
-        { role: 'user', content: 'go' },
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [{ id: 'c', type: 'function', function: { name: 'a', arguments: '{"x":' } }]
-        },
-        { role: 'tool', tool_call_id: 'c', content: '{}' }
-      ]
-    },
-    responses: {
-      input: [
-        { role: 'user', content: 'go' },
-        // Text that is cut off is no error in this family (decisions.md 51); a value of another
-        // type is.
-        { type: 'function_call', call_id: 'c', name: 'a', arguments: 7 },
-        { type: 'function_call_output', call_id: 'c', output: '{}' }
-      ]
-    },
+    ...historiesOf(7),
     messages: {
       messages: [
         { role: 'user', content: 'go' },

@@ -2,7 +2,7 @@
 // gateway.
 
 import t from 'tap'
-import { readToolCallId } from '../../../worker/normalized/index.ts'
+import { readToolCallId, writeToolCallId } from '../../../worker/normalized/index.ts'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ask, imagePart, model, reasoningOf, received, stream, textOf, textPart } from './support.ts'
@@ -11,6 +11,9 @@ const emulator = await startEmulator(t)
 const gateway = await startGateway(t, { env: emulatorVariables(emulator) })
 const url = `${gateway.url}/v2/chat/completions`
 const stateId = '019e8373-aaaa-7883-af60-000000000001'
+const callId = writeToolCallId({ stateId, name: undefined, callNumber: 0, nonce: 'n' })
+/** Streams report usage when the client asks for it (decisions.md 107). */
+const withUsage = { stream_options: { include_usage: true } }
 const functionTool = (name: string) => ({ type: 'function', function: { name, parameters: { type: 'object' } } })
 const orderTools = [functionTool('order_status')]
 
@@ -63,13 +66,13 @@ t.test('a whole conversation is written as the contract’s example', async t =>
         content: null,
         tool_calls: [
           {
-            id: `call_${stateId}`,
+            id: callId,
             type: 'function',
             function: { name: 'order_status', arguments: '{"order_id":"B-7"}' }
           }
         ]
       },
-      { role: 'tool', tool_call_id: `call_${stateId}`, content: '{"status":"packed"}' }
+      { role: 'tool', tool_call_id: callId, content: '{"status":"packed"}' }
     ],
     temperature: 0.2,
     top_p: 0.9,
@@ -491,12 +494,12 @@ t.test('a generated picture comes with its bytes, and missing bytes do no harm',
   t.notOk('content' in without.json.choices[0].message.files[0])
 })
 
-t.test('the contract’s stream arrives as one role, its deltas, one finish with usage and the end mark', async t => {
-  const frames = await streamScripted([delta({ text: 'Pack' }), delta({ text: 'ed.' }), done()])
+t.test('the contract’s stream arrives as one role, its deltas, one finish, the usage and the end mark', async t => {
+  const frames = await streamScripted([delta({ text: 'Pack' }), delta({ text: 'ed.' }), done()], 'end', withUsage)
   t.equal(textOf(frames), 'Packed.')
   t.equal(frames.filter(frame => frame.choices?.[0]?.delta.role !== undefined).length, 1)
   t.equal(frames[0].choices[0].delta.role, 'assistant')
-  t.equal(frames.at(-2).choices[0].finish_reason, 'stop')
+  t.equal(frames.at(-3).choices[0].finish_reason, 'stop')
   t.match(frames.at(-2).usage, { total_tokens: 27, prompt_tokens_details: { cached_tokens: 4 } })
   t.equal(frames.at(-1), '[DONE]')
 })
@@ -600,10 +603,8 @@ t.test('an end without an end is an error, a last event without a reason is an e
     t.equal(textOf(cut), 'half')
     t.match(cut.at(-1).error, { type: 'server_error', code: /^(provider_protocol_error|stream_error)$/ })
   }
-  const unfinished = await streamScripted([
-    delta({ text: 'whole' }),
-    event('response.message.done', { usage: { input_tokens: 1, output_tokens: 1 } })
-  ])
-  t.equal(unfinished.at(-2).choices[0].finish_reason, 'stop')
+  const bare = event('response.message.done', { usage: { input_tokens: 1, output_tokens: 1 } })
+  const unfinished = await streamScripted([delta({ text: 'whole' }), bare], 'end', withUsage)
+  t.equal(unfinished.at(-3).choices[0].finish_reason, 'stop')
   t.equal(unfinished.at(-2).usage.total_tokens, 2)
 })
