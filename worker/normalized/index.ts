@@ -38,7 +38,7 @@ export {
   withoutRawJson
 } from './json.ts'
 export { JsonNesting } from './json-nesting.ts'
-export { findNewestTurn, isUserTurn } from './newest-turn.ts'
+export { findNewestEntry, findNewestTurn, isUserTurn } from './newest-turn.ts'
 export type * from './request.ts'
 export { NORMALIZED_VERSION } from './request.ts'
 export { assertBounded } from './request-bounds.ts'

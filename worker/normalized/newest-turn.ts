@@ -7,9 +7,15 @@ import type { NormalizedMessage } from './content.ts'
  * its own.
  */
 export function findNewestTurn(messages: readonly Pick<NormalizedMessage, 'role'>[]): number {
-  let start = messages.length
-  while (start > 0 && messages[start - 1]?.role === 'assistant') start--
-  while (start > 0 && messages[start - 1]?.role !== 'assistant') start--
+  return findNewestEntry(messages, ({ role }) => role === 'assistant')
+}
+
+/** The same place in the entries of a client's conversation. */
+export function findNewestEntry<Entry>(entries: readonly Entry[], isOfModel: (entry: Entry) => boolean): number {
+  const isAt = (index: number) => isOfModel(entries[index] as Entry)
+  let start = entries.length
+  while (start > 0 && isAt(start - 1)) start--
+  while (start > 0 && !isAt(start - 1)) start--
   return start
 }
 

@@ -186,3 +186,51 @@ t.test('parts of an unknown type are left out of earlier turns, and refused in t
   t.strictSame(textsOf(write('content', { contents })), ['user: hi', 'assistant: a', 'user: go'])
   t.ok(read('content', { contents: [{ role: 'user', parts: [{ text: 'a' }, { future: { x: 1 } }] }] }).refusal)
 })
+
+t.test('parts of an unknown type in earlier messages of the user are left out and named (decisions.md 75)', async t => {
+  const said = (type: string) => ({
+    role: 'user',
+    content: [
+      { type, text: 'look' },
+      { type: 'future', x: 1 }
+    ]
+  })
+  const answer = { role: 'assistant', content: 'ok' }
+  const go = { role: 'user', content: 'go' }
+  const bodies = {
+    completions: { messages: [said('text'), answer, go] },
+    responses: { input: [said('input_text'), answer, go] }
+  }
+  for (const [protocol, body] of Object.entries(bodies) as Array<[Protocol, JsonObject]>) {
+    const list = protocol === 'responses' ? 'input' : 'messages'
+    t.strictSame(textsOf(write(protocol, body)), ['user: look', 'assistant: ok', 'user: go'])
+    t.strictSame(note(protocol, body), [`${list}[0].content[1].type`])
+    const newest = { [list]: [go, answer, said(protocol === 'responses' ? 'input_text' : 'text')] }
+    t.throws(() => read(protocol, newest), { code: 'invalid_request', param: `${list}[2].content[1].type` })
+  }
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+  const output = { type: 'function_call_output', call_id: 'c', output: [{ type: 'future' }] }
+  t.strictSame(note('responses', { input: [said('input_text'), call, output] }), [
+    'input[0].content[1].type',
+    'input[2].output[0].type'
+  ])
+  const chatCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const chat = [said('text'), { role: 'assistant', content: [{ type: 'future' }], tool_calls: [chatCall] }]
+  t.strictSame(note('completions', { messages: [...chat, { role: 'tool', tool_call_id: 'c', content: 'done' }] }), [
+    'messages[0].content[1].type',
+    'messages[1].content[0].type'
+  ])
+})
+
+/** The fields of messages that the notice names. */
+function note(protocol: Protocol, body: JsonObject): string[] {
+  const noted: string[] = []
+  const leaveOut = (path: string) => noted.push(path)
+  clientFaces[protocol].noteParts(body, read(protocol, body), {
+    isExact: false,
+    leaveOut,
+    refuse: leaveOut,
+    drop: () => undefined
+  })
+  return noted
+}

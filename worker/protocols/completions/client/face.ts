@@ -89,7 +89,7 @@ export function readCompletionsRequest(
     isStream: readOptionalBoolean(body, 'stream') ?? false,
     wantsStreamUsage: readStreamUsage(body),
     carriesFileBytes: traits.carriesFileBytes,
-    messages: readMessages(body),
+    messages: readMessages(body, parameters.ignored),
     ...toolUse,
     sampling: readSampling(body),
     ignored: parameters.ignored

@@ -1,6 +1,7 @@
 // What the normalized form does not carry of the tools and messages of a chat completion (decisions.md 69 and 75).
 
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../../normalized/index.ts'
+import { listLeftOutParts } from '../../shared/completions-family/known-parts.ts'
 import { noteUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
 import type { PartSink } from '../../shared/members.ts'
 
@@ -8,6 +9,7 @@ import type { PartSink } from '../../shared/members.ts'
 export function noteParts(body: JsonObject, request: NormalizedRequest, sink: PartSink): void {
   noteUnnamedTools(body.tools, 'tools', sink)
   if (request.ignored.tool_choice !== undefined) sink.refuse('tool_choice', 'tool_choice_not_expressed')
+  for (const path of listLeftOutParts(request.ignored)) sink.leaveOut(path, 'part_not_expressed')
   if (!Array.isArray(body.messages)) return
   for (const [index, message] of body.messages.entries()) noteMessage(message, `messages[${index}]`, sink)
 }

@@ -4,6 +4,8 @@
 import {
   type ContentPart,
   createToolTurnState,
+  type Diagnostics,
+  findNewestEntry,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -14,6 +16,7 @@ import {
   type ToolResultPart
 } from '../../../normalized/index.ts'
 import { isCustom, readFreeFormArguments, readNested } from '../../shared/completions-family/free-form-tools.ts'
+import { readParts } from '../../shared/completions-family/known-parts.ts'
 import {
   joinPath,
   keepDefined,
@@ -32,29 +35,44 @@ import { readResultText } from '../../shared/tool-result.ts'
 import { readDetails, readExtraContent } from './provider-state.ts'
 import type { CompletionsRequest } from './schema.ts'
 
-/** Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member. */
-export function readMessages(body: CompletionsRequest): NormalizedMessage[] {
+/**
+ * Reads `messages`. Raises `invalid_request` with the path of the missing or wrong member.
+ * @param ignored gets the types of the parts that are left out of earlier turns (decisions.md 75).
+ */
+export function readMessages(body: CompletionsRequest, ignored: Diagnostics): NormalizedMessage[] {
   const messages = body.messages
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array', messages)
   if (messages.length === 0) throw invalidRequest('messages', `'messages' must hold at least one message.`)
-  return messages.map((message, index) => readPlainMessage(message) ?? readMessage(message, `messages[${index}]`))
+  const newest = findNewestEntry(messages, message => isJsonObject(message) && message.role === 'assistant')
+  return messages.map((message, index) => {
+    const place = { path: `messages[${index}]`, ignored, isNewest: index >= newest }
+    return readPlainMessage(message) ?? readMessage(message, place)
+  })
 }
 
-function readMessage(message: JsonValue, path: string): NormalizedMessage {
+interface MessagePlace {
+  path: string
+  ignored: Diagnostics
+  /** The message stands behind the model's last turn. */
+  isNewest: boolean
+}
+
+function readMessage(message: JsonValue, place: MessagePlace): NormalizedMessage {
+  const { path } = place
   if (!isJsonObject(message)) throw wrongType(path, 'an object', message)
   const role = readString(message, 'role', path)
   switch (role) {
     case 'tool':
     case 'function':
-      return readToolResult(message, role, path)
+      return readToolResult(message, role, place)
     case 'assistant':
-      return readAssistantMessage(message, path)
+      return readAssistantMessage(message, place)
     case 'system':
     case 'developer':
     case 'user':
-      return readPromptMessage(message, { role }, path)
+      return readPromptMessage(message, { role }, place)
     default:
-      return readPromptMessage(message, { role: 'user', sentRole: role }, path)
+      return readPromptMessage(message, { role: 'user', sentRole: role }, place)
   }
 }
 
@@ -75,10 +93,11 @@ function addAttachments(read: NormalizedMessage, message: JsonObject, path: stri
 
 type MessageHead = Pick<NormalizedMessage, 'role' | 'sentRole'>
 
-function readPromptMessage(message: JsonObject, head: MessageHead, path: string): NormalizedMessage {
+function readPromptMessage(message: JsonObject, head: MessageHead, place: MessagePlace): NormalizedMessage {
+  const { path, ignored, isNewest } = place
   refuseCalls(message, 'tool_calls', path)
   refuseCalls(message, 'function_call', path)
-  const { content, form } = readContent(message, path)
+  const { content, form } = readContent(message, path, isNewest ? undefined : ignored)
   const callAt = content.findIndex(part => part.type === 'tool-call')
   if (callAt >= 0) throw invalidRequest(`${path}.content[${callAt}]`, 'Only an assistant message can hold a call.')
   const read: NormalizedMessage = { role: head.role, content }
@@ -92,8 +111,8 @@ function refuseCalls(message: JsonObject, member: 'tool_calls' | 'function_call'
   throw invalidRequest(joinPath(path, member), `Only an assistant message can have '${member}'.`)
 }
 
-function readAssistantMessage(message: JsonObject, path: string): NormalizedMessage {
-  const { content, form } = readContent(message, path, 'history')
+function readAssistantMessage(message: JsonObject, { path, ignored }: MessagePlace): NormalizedMessage {
+  const { content, form } = readContent(message, path, ignored)
   const read: NormalizedMessage = { role: 'assistant', content }
   if (form !== undefined) read.form = form
   const { state, reasoning: signed, ofText } = readDetails(message.reasoning_details)
@@ -123,8 +142,12 @@ function readAssistantMessage(message: JsonObject, path: string): NormalizedMess
   return addName(read, message, path)
 }
 
-function readToolResult(message: JsonObject, role: 'tool' | 'function', path: string): NormalizedMessage {
-  const { content, form } = readResultText(message.content) ?? readContent(message, path, 'history')
+function readToolResult(
+  message: JsonObject,
+  role: 'tool' | 'function',
+  { path, ignored }: MessagePlace
+): NormalizedMessage {
+  const { content, form } = readResultText(message.content) ?? readContent(message, path, ignored)
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: readCallId(message),
@@ -146,21 +169,18 @@ function addName(read: NormalizedMessage, message: JsonObject, path: string): No
   return addAttachments(read, message, path)
 }
 
-/** @param kind parts of an unknown type are left out of what the model or a tool said (decisions.md 75), and refused elsewhere. */
+/** @param ignored given where parts of an unknown type are left out; undefined where they are refused. */
 function readContent(
   message: JsonObject,
   path: string,
-  kind: 'prompt' | 'history' = 'prompt'
+  ignored: Diagnostics | undefined
 ): Pick<NormalizedMessage, 'content' | 'form'> {
   const content = message.content
   if (typeof content === 'string') return { content: [{ type: 'text', text: content }], form: 'text' }
   if (content === undefined) return { content: [], form: 'absent' }
   if (content === null) return { content: [], form: 'null' }
   if (!Array.isArray(content)) throw wrongType(`${path}.content`, 'a string or an array', content)
-  const isKept = (part: JsonValue) => kind === 'prompt' || isKnownPart(part)
-  return {
-    content: content.flatMap((part, index) => (isKept(part) ? [readPart(part, `${path}.content[${index}]`)] : []))
-  }
+  return { content: readParts(content, { path: `${path}.content`, ignored }, partReader) }
 }
 
 const PART_TYPES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'image_url', 'input_audio', 'file'])
@@ -168,6 +188,8 @@ const PART_TYPES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'image_url'
 function isKnownPart(part: JsonValue): boolean {
   return !isJsonObject(part) || isJsonObject(part.function_call) || PART_TYPES.has(part.type)
 }
+
+const partReader = { isKnown: isKnownPart, read: readPart }
 
 function readPart(part: JsonValue, path: string): ContentPart {
   if (!isJsonObject(part)) throw wrongType(path, 'an object', part)

@@ -97,7 +97,7 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
   const toolUse = readToolUse(body, ignored, readAdditionalTools(body))
   keepSchemaDigits(toolUse.tools, new SentNumbers(body, context.bytes))
   const reasoning = readReasoning(body)
-  const { messages, skipped } = readInput(body, toolUse.tools)
+  const { messages, skipped } = readInput(body, toolUse.tools, ignored)
   if (skipped.length > 0) ignored.input = skipped
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,

@@ -10,6 +10,7 @@ import {
   type NormalizedRequest
 } from '../../../normalized/index.ts'
 import { supported } from '../../shared/common-parameters.ts'
+import { listLeftOutParts } from '../../shared/completions-family/known-parts.ts'
 import { noteUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
 import { wrongType } from '../../shared/field.ts'
 import { Members, type PartSink } from '../../shared/members.ts'
@@ -53,6 +54,7 @@ function assertContent(item: JsonValue, index: number): void {
 export function noteParts(body: JsonObject, request: NormalizedRequest, sink: PartSink): void {
   noteUnnamedTools(body.tools, 'tools', sink)
   if (request.ignored.tool_choice !== undefined) sink.refuse('tool_choice', 'tool_choice_not_expressed')
+  for (const path of listLeftOutParts(request.ignored)) sink.leaveOut(path, 'part_not_expressed')
   if (!Array.isArray(body.input)) return
   for (const [index, item] of body.input.entries()) {
     if (isJsonObject(item) && !isPlainMessage(item)) noteItem(item, `input[${index}]`, sink)

@@ -2,6 +2,7 @@
 
 import {
   type ContentPart,
+  type Diagnostics,
   invalidRequest,
   isJsonObject,
   type JsonObject,
@@ -9,24 +10,24 @@ import {
   type MediaSource,
   type NormalizedMessage
 } from '../../../normalized/index.ts'
+import { readParts } from '../../shared/completions-family/known-parts.ts'
 import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
 import { readFileData, readMediaUrl } from '../../shared/media-source.ts'
 
 /**
  * Reads the content at `path` of the body. Raises `invalid_request` with the path of the wrong part or member.
- * @param kind parts of an unknown type are left out of what the model or a tool said (decisions.md 75), and refused elsewhere.
+ * @param ignored given where parts of an unknown type are left out (decisions.md 75); undefined where they are refused.
  */
 export function readContent(
   content: JsonValue | undefined,
   path: string,
-  kind: 'prompt' | 'history' = 'prompt'
+  ignored: Diagnostics | undefined
 ): Pick<NormalizedMessage, 'content' | 'form'> {
   if (typeof content === 'string') return { content: [{ type: 'text', text: content }], form: 'text' }
   if (content === undefined) return { content: [], form: 'absent' }
   if (content === null) return { content: [], form: 'null' }
   if (!Array.isArray(content)) throw wrongType(path, 'a string or an array', content)
-  const isKept = (part: JsonValue) => kind === 'prompt' || isKnownPart(part)
-  return { content: content.flatMap((part, index) => (isKept(part) ? [readPart(part, `${path}[${index}]`)] : [])) }
+  return { content: readParts(content, { path, ignored }, partReader) }
 }
 
 const PART_TYPES: ReadonlySet<unknown> = new Set([
@@ -42,6 +43,8 @@ const PART_TYPES: ReadonlySet<unknown> = new Set([
 function isKnownPart(part: JsonValue): boolean {
   return !isJsonObject(part) || PART_TYPES.has(part.type)
 }
+
+const partReader = { isKnown: isKnownPart, read: readPart }
 
 function readPart(part: JsonValue, path: string): ContentPart {
   if (!isJsonObject(part)) throw wrongType(path, 'an object', part)

@@ -5,6 +5,8 @@
 import {
   type ContentPart,
   createToolTurnState,
+  type Diagnostics,
+  findNewestEntry,
   flattenToolName,
   type GatewayError,
   invalidRequest,
@@ -75,15 +77,16 @@ function declaresTools(item: JsonValue): item is JsonObject {
  * Reads `instructions` and `input`. Raises `invalid_request` with the path of the missing or wrong member, for a reference to an
  * item, and for an empty input without instructions and without a stored conversation.
  * @param tools the tools of the request: if there is exactly one function, a result without a name belongs to it.
+ * @param ignored gets the types of the parts that are left out of earlier turns (decisions.md 75).
  */
-export function readInput(body: ResponsesRequest, tools: readonly NormalizedTool[]): ReadInput {
+export function readInput(body: ResponsesRequest, tools: readonly NormalizedTool[], ignored: Diagnostics): ReadInput {
   const messages: NormalizedMessage[] = []
   const instructions = readOptionalString(body, 'instructions')
   if (instructions !== undefined && instructions !== '') messages.push(writeTextMessage('system', instructions))
   const { input } = body
   if (typeof input === 'string') return { messages: [...messages, writeTextMessage('user', input)], skipped: [] }
   if (!Array.isArray(input)) throw wrongType('input', 'a string or an array', input ?? undefined)
-  const reader = new ItemReader(tools)
+  const reader = new ItemReader(tools, { ignored, newest: findNewestEntry(input, isOfModel) })
   for (const [index, item] of input.entries()) reader.read(item, index)
   const read = messages.concat(reader.finish())
   const continuesConversation = (body.previous_response_id ?? body.conversation ?? undefined) !== undefined
@@ -97,18 +100,34 @@ function writeTextMessage(role: 'system' | 'user', text: string): NormalizedMess
   return { role, content: [{ type: 'text', text }], form: 'text' }
 }
 
+const OWN_ITEMS = /^(?:reasoning|.*_call)$/
+
+/** Whether an item is of a turn of the model. */
+function isOfModel(item: JsonValue): boolean {
+  if (!isJsonObject(item)) return false
+  return item.role === 'assistant' || (typeof item.type === 'string' && OWN_ITEMS.test(item.type))
+}
+
+/** Where the newest turn of the user begins, and where the parts that earlier turns lose are noted. */
+interface History {
+  ignored: Diagnostics
+  newest: number
+}
+
 class ItemReader {
   readonly skipped: string[] = []
   readonly #skippedCalls = new SkippedCalls(this.skipped)
   readonly #messages: NormalizedMessage[] = []
   readonly #onlyFunction: string | undefined
+  readonly #history: History
   #openedCalls: InputCalls | undefined
   /** Reasoning whose turn goes on with the next item. */
   #reasoning: ReasoningPart[] = []
   /** State for a call that the next item holds. */
   #callState: ProviderState | undefined
 
-  constructor(tools: readonly NormalizedTool[]) {
+  constructor(tools: readonly NormalizedTool[], history: History) {
+    this.#history = history
     const functions = tools.filter(tool => tool.type === 'function')
     const [only] = functions
     this.#onlyFunction = only !== undefined && functions.length === 1 ? flattenToolName(only) : undefined
@@ -123,7 +142,7 @@ class ItemReader {
   read(item: JsonValue, index: number): void {
     const plain = readPlainMessage(item)
     if (plain !== undefined) this.#addMessage(plain)
-    else this.#readItem(item, `input[${index}]`)
+    else this.#readItem(item, `input[${index}]`, index >= this.#history.newest)
   }
 
   /**
@@ -143,7 +162,7 @@ class ItemReader {
     })
   }
 
-  #readItem(item: JsonValue, path: string): void {
+  #readItem(item: JsonValue, path: string, isNewest: boolean): void {
     if (!isJsonObject(item)) throw wrongType(path, 'an object', item)
     const type = readOptionalString(item, 'type', path)
     switch (type) {
@@ -155,7 +174,7 @@ class ItemReader {
       case 'function_call_output':
       case CUSTOM_RESULT:
         if (this.#skippedCalls.skipsResult(findText(item, ['call_id']), type)) return
-        this.#addResult(readResult(item, item.output, path))
+        this.#addResult(readResult(item, item.output, { path, ignored: this.#history.ignored }))
         return
       case ADDITIONAL_TOOLS:
         return
@@ -169,7 +188,7 @@ class ItemReader {
         // Only the service that wrote it can read the conversation in it (decisions.md 69).
         if (typeof item.encrypted_content === 'string') throw unsupportedSemantic(`${path}.type`)
     }
-    if (isMessage(item, type)) this.#readMessage(item, path)
+    if (isMessage(item, type)) this.#readMessage(item, path, isNewest)
     else if (type === undefined) throw unknownItem(item, path)
     // The upstream cannot read reasoning, hosted tool runs and items of other services.
     else {
@@ -179,26 +198,28 @@ class ItemReader {
     }
   }
 
-  #readMessage(item: JsonObject, path: string): void {
+  #readMessage(item: JsonObject, path: string, isNewest: boolean): void {
+    const { ignored } = this.#history
+    const inPrompt = isNewest ? undefined : ignored
     const role = readString(item, 'role', path)
     switch (role) {
       case 'tool':
       case 'function':
         if (this.#skippedCalls.skipsResult(findText(item, CHAT_RESULT_ID_MEMBERS))) return
-        this.#addResult(readResult(item, item.content, path))
+        this.#addResult(readResult(item, item.content, { path, ignored }))
         return
       case 'assistant': {
-        this.#addMessage({ role, ...readContent(item.content, `${path}.content`, 'history') })
+        this.#addMessage({ role, ...readContent(item.content, `${path}.content`, ignored) })
         this.#readChatCalls(item, path)
         return
       }
       case 'system':
       case 'developer':
       case 'user':
-        this.#addMessage({ role, ...readContent(item.content, `${path}.content`) })
+        this.#addMessage({ role, ...readContent(item.content, `${path}.content`, inPrompt) })
         return
       default:
-        this.#addMessage({ role: 'user', sentRole: role, ...readContent(item.content, `${path}.content`) })
+        this.#addMessage({ role: 'user', sentRole: role, ...readContent(item.content, `${path}.content`, inPrompt) })
     }
   }
 
@@ -352,14 +373,18 @@ function readFunction(
 }
 
 /** Reads the result of a call. Without a `call_id` other members are read; without any id the order of the items decides. */
-function readResult(item: JsonObject, output: JsonValue | undefined, path: string): ToolResultPart {
+function readResult(
+  item: JsonObject,
+  output: JsonValue | undefined,
+  { path, ignored }: { path: string; ignored: Diagnostics }
+): ToolResultPart {
   const isItem = RESULTS.has(item.type)
   const outputPath = `${path}.${isItem ? 'output' : 'content'}`
   const members = isItem ? ['call_id', ...STATE_ID_MEMBERS] : CHAT_RESULT_ID_MEMBERS
   const result: ToolResultPart = {
     type: 'tool-result',
     callId: findText(item, members),
-    content: (readResultText(output) ?? readContent(output, outputPath, 'history')).content,
+    content: (readResultText(output) ?? readContent(output, outputPath, ignored)).content,
     isError: false,
     path: `${path}.${isItem ? 'call_id' : 'tool_call_id'}`
   }
