@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { findFreePort } from '../../support/free-port.ts'
-import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'
 
 const PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', `/${UNKNOWN_ID}`, `/${UNKNOWN_ID}/request`]

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { writeRecordTime } from '../../../shared/traffic/record.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
-import { readLog } from '../../support/gateway.ts'
+import { readLog } from '../../support/in-process-gateway.ts'
 import { ADMIN_KEY, error, postJson, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { type TrafficRecord, writeRecordTime } from '../../../shared/traffic/record.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
-import { readLog } from '../../support/gateway.ts'
+import { readLog } from '../../support/in-process-gateway.ts'
 import { ADMIN_KEY, error, readEvents, startAdminGateway, UNKNOWN_ID, until } from './support.ts'
 
 const START = Date.UTC(2026, 0, 5)

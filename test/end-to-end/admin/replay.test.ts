@@ -7,7 +7,7 @@ import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import type { JsonObject } from '../../../worker/normalized/index.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
 import { post, upstreamChats } from '../../support/client.ts'
-import { startEmulator } from '../../support/gateway.ts'
+import { startEmulator } from '../../support/in-process-gateway.ts'
 import { anthropicBaseUrl, chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import {

@@ -1,12 +1,18 @@
 // A started gateway with the admin API over a store that has records already, and calls to it.
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Emulator, EmulatorOptions } from '../../../ops/emulator/server.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { openSqliteQueries } from '../../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteStore } from '../../../supervisor/writer/store/sqlite/sink.ts'
 import type { HttpResponse } from '../../support/client.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 
 export const ADMIN_KEY = 'adm'
@@ -16,7 +22,7 @@ type Call = (path: string, init?: RequestInit) => Promise<HttpResponse>
 
 export interface AdminGateway {
   emulator: Emulator
-  gateway: StartedGateway
+  gateway: ServingGateway
   /** The SQLite file. */
   path: string
   /** Calls a path with the admin key; other headers replace it. */
@@ -68,7 +74,7 @@ export const recording = {
   )
 }
 
-export function createCalls({ url }: Pick<StartedGateway, 'url'>): { call: Call; logs: Call } {
+export function createCalls({ url }: Pick<ServingGateway, 'url'>): { call: Call; logs: Call } {
   const call: Call = async (path, init = {}) => {
     const response = await fetch(url + path, { headers: { 'x-admin-api-key': ADMIN_KEY }, ...init })
     const text = await response.text()
@@ -97,6 +103,8 @@ export async function until<Result>(read: () => Promise<Result>, isDone: (result
   for (;;) {
     const result = await read()
     if (isDone(result)) return result
+    // The gateway may run in this process: a read of its log gives it no turn.
+    await nextTurn()
   }
 }
 

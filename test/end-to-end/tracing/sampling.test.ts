@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { get, lastUpstreamChat, post } from '../../support/client.ts'
-import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
+import { emulatorVariables, readLog, startEmulator } from '../../support/in-process-gateway.ts'
 import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'

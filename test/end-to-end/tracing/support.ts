@@ -2,11 +2,16 @@
 
 import type { Test } from 'tap'
 import type { Emulator } from '../../../ops/emulator/server.ts'
-import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import {
+  emulatorVariables,
+  type ServingGateway,
+  startEmulator,
+  startGateway
+} from '../../support/in-process-gateway.ts'
 import type { ReceivedSpan } from '../../support/otlp/decode.ts'
 import { type OtlpReceiver, type OtlpTransport, startOtlpReceiver } from '../../support/otlp/receiver.ts'
 
-export interface TracedGateway extends StartedGateway {
+export interface TracedGateway extends ServingGateway {
   readonly emulator: Emulator
   readonly receiver: OtlpReceiver
   /** Resolves with the spans of the request that this response belongs to, the span of the request first. */

@@ -1,11 +1,10 @@
 // Starts the OpenTelemetry SDK with nothing but traces: no instrumentation, no detectors, no
-// metrics, no logs (operations.md 11.1 and 11.6). It registers itself for the whole process, so a
-// process has one provider at a time.
+// metrics, no logs (operations.md 11.1 and 11.6). Nothing is registered for the process: spans come
+// from the gateway alone, so several workers in one process have a provider each.
 import { randomUUID } from 'node:crypto'
-import { context, type Tracer, trace } from '@opentelemetry/api'
+import type { Tracer } from '@opentelemetry/api'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
-import { NodeSDK } from '@opentelemetry/sdk-node'
-import { AlwaysOnSampler, type IdGenerator, type SpanProcessor, StackContextManager } from '@opentelemetry/sdk-trace'
+import { AlwaysOnSampler, type IdGenerator, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions'
 
 export interface ProviderOptions {
@@ -27,7 +26,7 @@ const SERVICE_NAME = 'llm-gateway'
 const SPAN_LIMITS = { attributeCountLimit: 256, eventCountLimit: 256 }
 
 export function startProvider(options: ProviderOptions): TraceProvider {
-  const sdk = new NodeSDK({
+  const provider = new TracerProvider({
     // The default names the SDK.
     resource: defaultResource().merge(
       resourceFromAttributes({
@@ -41,25 +40,16 @@ export function startProvider(options: ProviderOptions): TraceProvider {
         'openinference.project.name': options.projectName
       })
     ),
-    autoDetectResources: false,
     // Which requests are traced is decided at their head, and again when they fail: what reaches the SDK is exported.
     sampler: new AlwaysOnSampler(),
     idGenerator: options.idGenerator,
     spanProcessors: [options.queue],
-    spanLimits: SPAN_LIMITS,
-    metricReaders: [],
-    logRecordProcessors: [],
-    // Spans name their parents, so nothing has to follow asynchronous calls.
-    contextManager: new StackContextManager(),
-    textMapPropagator: null
+    spanLimits: SPAN_LIMITS
   })
-  sdk.start()
   return {
-    tracer: trace.getTracer(SERVICE_NAME, options.version),
+    tracer: provider.getTracer(SERVICE_NAME, options.version),
     async close() {
-      await sdk.shutdown().catch(() => undefined)
-      trace.disable()
-      context.disable()
+      await provider.shutdown().catch(() => undefined)
     }
   }
 }

@@ -103,6 +103,17 @@ t.test('everything that is held leaves at the end, in however many exports', asy
   }
 })
 
+t.test('two providers of one process export to their own collectors', async t => {
+  const receivers = [await startOtlpReceiver(t, 'http'), await startOtlpReceiver(t, 'http')]
+  const variables = { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }
+  const counts = await Promise.all(receivers.map(receiver => exportSpans(receiver, variables)))
+  t.same(counts, [
+    { exported: 1, dropped: 0 },
+    { exported: 1, dropped: 0 }
+  ])
+  for (const receiver of receivers) expectSpan(t, receiver)
+})
+
 t.test('an endpoint in a folder is taken over HTTP', async t => {
   const receiver = await startOtlpReceiver(t, 'http')
   const url = `${receiver.url}/v1/traces`
