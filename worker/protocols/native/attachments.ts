@@ -10,6 +10,7 @@ import {
   type NormalizedRequest
 } from '../../normalized/index.ts'
 import type { PendingAttachment } from '../face.ts'
+import { countDecodedBytes } from '../shared/described-media.ts'
 import { ATTACHMENTS_PER_MESSAGE_MAX, ATTACHMENTS_PER_REQUEST_MAX } from './constants.ts'
 import { findMediaKind, type MediaKind } from './media-types.ts'
 import type { AttachmentLimits } from './options.ts'
@@ -55,12 +56,14 @@ function listMedia(message: NormalizedMessage): MediaPart[] {
   return media
 }
 
-function isImage(part: MediaPart): boolean {
+/** An image also where the client sent it as a file. */
+export function isImage(part: MediaPart): boolean {
   if (part.type === 'image') return true
   return part.source.kind === 'bytes' && kindOf(part, part.source.mediaType) === 'image'
 }
 
-function kindOf(part: MediaPart, mediaType: string): MediaKind | undefined {
+/** The kind of a part whose bytes have this type; undefined when the upstream does not accept it. */
+export function kindOf(part: MediaPart, mediaType: string): MediaKind | undefined {
   return findMediaKind({ mediaType, filename: part.type === 'file' ? part.filename : undefined })
 }
 
@@ -153,10 +156,4 @@ class UploadList {
       throw new GatewayError('request_entity_too_large', { param, message: 'An attachment is too large.' })
     }
   }
-}
-
-/** The number of bytes that base64 text encodes, computed without decoding it. */
-function countDecodedBytes(base64: string): number {
-  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
-  return Math.floor((base64.length * 3) / 4) - padding
 }

@@ -5,6 +5,7 @@ import type { PendingAttachment, WrittenChat } from '../face.ts'
 import { listMemberPaths } from '../shared/member-paths.ts'
 import { selectAdditionalFields } from './additional-fields.ts'
 import { planAttachments } from './attachments.ts'
+import { describeHistory } from './described-history.ts'
 import type { NativeOptions } from './options.ts'
 import type { NativeReading } from './reading.ts'
 import { mapToolNames, type ToolNameMap } from './tool-names.ts'
@@ -39,7 +40,8 @@ export function prepareRequest(
   const fields = selectAdditionalFields(request)
   const names = mapToolNames(request)
   const tools = planTools(request, names, contract)
-  const conversation = readTurns(request, options)
+  const history = describeHistory(request, options)
+  const conversation = readTurns(history.messages, options)
   const uploadedIds = request.uploadedFileIds ?? []
   const turns = withTurnForUploads(conversation.turns, uploadedIds)
   const plan = planAttachments(turns.map(listMedia), {
@@ -61,7 +63,7 @@ export function prepareRequest(
     attachments: plan.pending,
     droppedAttachments: conversation.droppedAttachments + plan.dropped,
     droppedToolCalls: conversation.droppedToolCalls,
-    leftOut: listMemberPaths(request, ['strict'])
+    leftOut: [...listMemberPaths(request, ['strict']), ...history.leftOut]
   }
 }
 

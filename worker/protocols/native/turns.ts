@@ -2,13 +2,7 @@
 // texts of one role merged, calls with their results, attachments collected (completions.md 4.1 to 4.5, messages.md 3,
 // content.md 3).
 
-import {
-  assertNever,
-  type ContentPart,
-  type MessageRole,
-  type NormalizedMessage,
-  type NormalizedRequest
-} from '../../normalized/index.ts'
+import { assertNever, type ContentPart, type MessageRole, type NormalizedMessage } from '../../normalized/index.ts'
 import { type MediaPart, selectMedia } from './attachments.ts'
 import {
   type CallGroup,
@@ -52,9 +46,11 @@ export interface Conversation {
 }
 
 /** Raises `invalid_request` with the path of a tool result that has neither a call nor a name. */
-export function readTurns(request: NormalizedRequest, options: { isImageInputEnabled: boolean }): Conversation {
+export function readTurns(
+  messages: readonly NormalizedMessage[],
+  options: { isImageInputEnabled: boolean }
+): Conversation {
   const collector = new TurnCollector(options)
-  const { messages } = request
   const leading = countLeading(messages)
   if (leading > 0) collector.addSystem(messages.slice(0, leading))
   for (let index = leading; index < messages.length; index++) collector.add(messages[index] as NormalizedMessage)

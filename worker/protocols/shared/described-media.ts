@@ -7,8 +7,8 @@ import { foldMediaType } from './media-source.ts'
 
 export type MediaPart = ImagePart | FilePart
 
-/** Why a model does not get an image or a file: it reads none of the kind, its wire has no place for this one, or its address is refused. */
-export type UnreadReason = 'images' | 'files' | 'format' | 'address'
+/** Why a model does not get an image or a file: it reads none of the kind, or this one has a type, an address or a size that is not taken. */
+export type UnreadReason = 'images' | 'files' | 'format' | 'address' | 'size'
 
 /** One of the wire's own parts, a text that says the same, or neither. */
 export type WrittenMedia<Block> =
@@ -72,7 +72,8 @@ export function refuseMedia(part: MediaPart, reason: UnreadReason) {
     images: `feature_not_declared:${IMAGES}`,
     files: `feature_not_declared:${FILES}`,
     format: 'media_not_expressed',
-    address: 'media_address_refused'
+    address: 'media_address_refused',
+    size: 'media_too_large'
   }
   return unsupportedSemantic(pathOfMedia(part), reasonId[reason])
 }
@@ -81,7 +82,8 @@ const explanations: Readonly<Record<UnreadReason, string>> = {
   images: 'this model reads no images',
   files: 'this model reads no files',
   format: 'this model cannot read it',
-  address: 'this address cannot be read'
+  address: 'this address cannot be read',
+  size: 'it is too large for this model'
 }
 
 /** A text such as `[image/png, 48 KB: this model reads no images]`. */

@@ -145,6 +145,54 @@ t.test('size limits count decoded bytes, per file and for images and audio toget
   t.throws(() => write([user(image(bytes('image/png', sized(13))), image(bytes('image/png', sized(12))))]), tooLarge)
 })
 
+t.test('in the history a text stands for what the upstream cannot read (decisions.md 75)', async t => {
+  const sized = (count: number) => Buffer.alloc(count, count).toString('base64')
+  const off = { ...plainOptions, isImageInputEnabled: false }
+  const rows: Array<[ContentPart, string, typeof plainOptions?]> = [
+    [image(bytes('image/webp')), '[image/webp, 3 bytes: this model cannot read it]'],
+    [file(bytes('application/zip'), 'a.zip'), '[application/zip, a.zip, 3 bytes: this model cannot read it]'],
+    [image(bytes('image/png', sized(16))), '[image/png, 16 bytes: it is too large for this model]'],
+    [image(bytes('image/png')), '[image/png, 3 bytes: this model reads no images]', off],
+    [url('https://a.test/1'), '[image, https://a.test/1: this model reads no images]', off]
+  ]
+  const call: ContentPart = { type: 'tool-call', id: 'c1', name: 'f', arguments: {} }
+  const ok: ContentPart = { type: 'text', text: 'ok' }
+  const look: ContentPart = { type: 'text', text: 'look' }
+  const path = 'messages[0].content[1]'
+  for (const [part, text, settings] of rows) {
+    const next = [say('assistant', 'a'), user({ type: 'text', text: 'b' }, image(bytes('image/png', sized(2))))]
+    const said = write([user(look, part), ...next], {}, settings)
+    const withImage = settings === off ? {} : { attachments: [placeholder(0)] }
+    t.strictSame(said.v1.body.messages, [
+      { role: 'user', content: `look\n${text}` },
+      { role: 'assistant', content: 'a' },
+      { role: 'user', content: 'b', ...withImage }
+    ])
+    t.match(said.v2.body.messages, [{ content: [{ text: `look\n${text}` }] }, {}, {}])
+    t.strictSame([said.v1.leftOut, said.v2.leftOut], [[path], [path]])
+    const result: ContentPart = { type: 'tool-result', callId: 'c1', content: [ok, part], isError: false, path: 'p' }
+    const returned = write([{ role: 'assistant', content: [call] }, user(result)], {}, settings)
+    t.match(returned.v1.body.messages, [{}, { content: JSON.stringify({ result: `ok\n${text}` }) }])
+    t.strictSame(returned.v1.leftOut, [path])
+  }
+  const markdown = write([user(file(bytes('text/markdown'), 'a.md')), say('assistant', 'a'), say('user', 'b')])
+  t.match(markdown.v1.body.messages, [{ content: 'ABC' }, {}, {}], 'a file of text is text')
+  t.equal(markdown.v1.leftOut, undefined)
+})
+
+t.test('media of the history leave room for those of the newest turn', async t => {
+  const sized = (count: number) => Buffer.alloc(count, count).toString('base64')
+  const turns = (first: number) => [
+    user(image(bytes('image/png', sized(first)))),
+    say('assistant', 'a'),
+    user(image(bytes('image/png', sized(14))))
+  ]
+  const { v1 } = write(turns(13))
+  t.match(v1.body.messages, [{ content: '[image/png, 13 bytes: it is too large for this model]' }, {}, { content: '' }])
+  t.equal(v1.attachments.length, 1)
+  t.equal(write(turns(14)).v1.attachments.length, 1, 'the same bytes count once')
+})
+
 t.test('files that were uploaded earlier are sent with the last user message', async t => {
   const uploadedFileIds = ['f1', 'f2']
   const { v1, v2 } = write([say('user', 'a'), say('assistant', 'b'), user(file({ kind: 'file-id', fileId: 'f1' }))], {
