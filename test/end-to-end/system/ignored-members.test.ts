@@ -3,7 +3,7 @@
 import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
 
-import { NATIVE_ALIAS, startBridge } from '../bridge/providers/index.ts'
+import { NATIVE_ALIAS, providers, startBridge } from '../bridge/providers/index.ts'
 import { askIn, families } from './support.ts'
 
 const { emulator, gateway } = await startBridge(t)
@@ -22,6 +22,17 @@ for (const family of families) {
           t.notMatch(JSON.stringify(sent?.body), /canary|container|mcp_servers/)
         }
       }
+    }
+  })
+
+  t.test(`${family}: they do not reach a provider of another wire either, and a notice says so`, async t => {
+    for (const { aliases, passes } of providers) {
+      if (passes === family) continue
+      const more = { container, mcp_servers }
+      const response = await askIn(gateway, family, 'hi', { model: aliases.keyless, more })
+      t.equal(response.status, 200, `${aliases.keyless} ${response.text}`)
+      t.notMatch(JSON.stringify(upstreamChats(emulator).at(-1)?.body), /canary|container|mcp_servers/)
+      t.equal(response.headers.get('x-gateway-ignored'), 'container, mcp_servers', aliases.keyless)
     }
   })
 }
