@@ -46,8 +46,9 @@ export function findBrokenRule(response: WireResponse, asked: Asked, context: Ru
 function findStreamFault(text: string, response: WireResponse, asked: Asked): string | undefined {
   try {
     const end = readEnd(asked, text)
-    const mayBreak = asked.family === 'content' && end === 'error'
-    if (response.end === 'broken' && !mayBreak) return 'the stream breaks off behind its end'
+    // A failed stream has no end (decisions.md 108).
+    if (response.end === 'broken' && end !== 'error') return 'the stream breaks off behind its end'
+    if (response.end === 'complete' && end === 'error') return 'the failed stream does not break off'
     readStream(asked, text)
     return undefined
   } catch (error) {
