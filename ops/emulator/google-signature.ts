@@ -1,8 +1,16 @@
 // The signatures that this upstream puts on parts of its responses, and checks when they come back in a history.
 import { createHash } from 'node:crypto'
 
-/** The text that the service documents for calls that it did not make itself. */
-const FOREIGN_MARK = 'skip_thought_signature_validator'
+/**
+ * The texts that the service documents for calls that it did not make itself. Clients whose type of
+ * a signature is bytes write them in base64.
+ */
+const FOREIGN_MARKS: ReadonlySet<string> = new Set(
+  ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'].flatMap(mark => [
+    mark,
+    Buffer.from(mark).toString('base64')
+  ])
+)
 
 const PREFIX = 'emulator.1.'
 
@@ -14,9 +22,9 @@ export function signPart(part: SignedPart): string {
   return Buffer.from(`${PREFIX}${digest(part)}`).toString('base64')
 }
 
-/** True for a signature that this upstream made for this part, and for the documented text in its place. */
+/** True for a signature that this upstream made for this part, and for a documented text in its place. */
 export function isSignatureOf(part: SignedPart, signature: string): boolean {
-  return signature === FOREIGN_MARK || signature === signPart(part)
+  return FOREIGN_MARKS.has(signature) || signature === signPart(part)
 }
 
 function digest(part: SignedPart): string {
