@@ -73,7 +73,8 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
   // follows in the same turn.
   const { socket } = response
   socket?.cork()
-  response.flushHeaders()
+  // Header values are bytes: behind `flushHeaders` they would be encoded as a text (decisions.md 70).
+  response.write('', 'latin1')
   process.nextTick(() => socket?.uncork())
   context.firstByte()
 

@@ -53,8 +53,9 @@ export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   if (isPossible) response.writeHead(whole.status, writeHeaders(context, whole))
   reply.hijack()
   if (!isPossible) return
-  if (whole.isLast === true) endAfterRequest(context, response, whole.body)
-  else endWhole(response, whole.body)
+  const body = separateFromHead(context, whole.body)
+  if (whole.isLast === true) endAfterRequest(context, response, body)
+  else endWhole(response, body)
   context.payloadLog?.response(context, whole.body)
   context.bodySent(whole.body)
   context.firstByte()
@@ -79,6 +80,14 @@ function endWhole(response: ServerResponse, body?: string | Uint8Array): void {
   if (body instanceof Uint8Array && body.byteLength <= JOINED_BYTES_MAX) response.end(toLatin1(body), 'latin1')
   else response.end(body)
   limitUnread(response.socket)
+}
+
+/**
+ * Node encodes the head like a text behind it, and joins no head with bytes. The notice is bytes: its last sign would be encoded twice
+ * (decisions.md 70).
+ */
+function separateFromHead({ facts }: RequestContext, body: string | Uint8Array): string | Uint8Array {
+  return typeof body === 'string' && facts.ignoredFields !== undefined ? Buffer.from(body) : body
 }
 
 function toLatin1(bytes: Uint8Array): string {

@@ -150,6 +150,8 @@ export interface ReadTokenCount {
 export interface TokenCountClientFace {
   /** An empty body is read as an object without members. */
   readonly allowsEmptyBody?: boolean
+  /** Those without effect on a count are named in the notice (decisions.md 70). */
+  readonly members: Members
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   read(body: JsonObject, context: ReadContext): ReadTokenCount
   writeResponse(totalTokens: number): object
@@ -170,13 +172,22 @@ export interface ReadEmbeddings {
   dimensions?: number | undefined
   /** What the client says of each text, in a protocol that has words for it. */
   purposes?: readonly EmbeddingPurpose[] | undefined
+  /** The client's fields behind what not every wire carries; absent where the client wrote none. */
+  fieldPaths?: EmbeddingFieldPaths | undefined
   extraHeaders?: JsonObject | undefined
 }
+
+/** What some wires of embeddings carry, and others not. */
+export const EMBEDDING_OPTIONS = ['dimensions', 'purposes'] as const
+export type EmbeddingOption = (typeof EMBEDDING_OPTIONS)[number]
+export type EmbeddingFieldPaths = Readonly<Partial<Record<EmbeddingOption, readonly string[]>>>
 
 export type EmbeddingsEncoding = 'float' | 'base64'
 
 /** The client's side of an embeddings operation. */
 export interface EmbeddingsClientFace {
+  /** Those without effect on any wire are named in the notice (decisions.md 70). */
+  readonly members: Members
   /** Reads a parsed body. Raises `GatewayError` with the path of the field at fault. */
   read(body: JsonObject, context: ReadContext): ReadEmbeddings
   /** @param context.model the model that the client sees. */
@@ -367,6 +378,8 @@ export interface ProviderFace<Options = unknown, Reading = unknown> {
 export interface EmbeddingsCodec<Options> {
   /** The most texts that one call of the wire takes; absent where it takes all of them. */
   readonly inputsMax?: number
+  /** What the wire carries besides the texts; absent where it is nothing. */
+  readonly carries?: readonly EmbeddingOption[]
   write(call: EmbeddingsCall, options: Options): WrittenPost
   /** Raises `provider_protocol_error` unless there is exactly one vector of numbers for each of `count` texts. */
   read(body: unknown, context: { count: number; head: ResponseHead }): EmbeddingsResult

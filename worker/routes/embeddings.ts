@@ -2,22 +2,28 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { embedTexts } from '../execution/embed.ts'
+import { createNotices } from '../execution/notice.ts'
 import { sendJson } from '../http/respond.ts'
-import type { EmbeddingsOperation } from '../protocols/registry.ts'
+import { type EmbeddingsOperation, embeddingsFaces } from '../protocols/registry.ts'
 import type { OutsideBody } from './chat.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** The handler of an embeddings operation. An error that it raises is sent in the family's form. */
 export function createEmbeddingsHandler(runtime: WorkerRuntime, operation: EmbeddingsOperation) {
+  const { members } = embeddingsFaces[operation]
+  const notices = createNotices(runtime.log, path => members.has(path))
+
   return async function handleEmbeddings(
     { context }: FastifyRequest,
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
     const { requestId, apiMode, body: bytes, signal, descriptionOptions: description } = context
-    const job = { operation, apiMode, bytes, context: { requestId, ...outside }, description }
+    const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
+    const job = { operation, apiMode, bytes, context: { requestId, ...outside, ...refusal }, description }
     const translated = await runtime.translator.translateEmbeddings(job, signal)
     if (translated.description !== undefined) context.described(translated.description)
+    notices.note(context, translated.plan.publicModel, translated.leftOut)
     const { body } = await embedTexts(runtime, context, { operation, translated })
     sendJson(reply, 200, {}, body)
   }

@@ -3,6 +3,7 @@
 import { writeLongJson } from '../../shared/json.ts'
 import { admitRoute } from '../bridge/admit.ts'
 import { nameModel } from '../bridge/name-model.ts'
+import { listWithoutEffect } from '../bridge/note-members.ts'
 import { readForRoute, resolveEmbeddingsRoute } from '../bridge/resolve-route.ts'
 import {
   type ClientProtocol,
@@ -12,7 +13,7 @@ import {
   type JsonValue,
   unsupportedSemantic
 } from '../normalized/index.ts'
-import type { EmbeddingsInput } from '../protocols/face.ts'
+import { EMBEDDING_OPTIONS, type EmbeddingsInput } from '../protocols/face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import { readBodyWithTexts, readResponseJson } from './json-body.ts'
@@ -43,15 +44,21 @@ export async function translateEmbeddings(
 ): Promise<TranslatedEmbeddings> {
   const { settings, faces } = environment
   const { body: received, texts: receivedTexts } = readBodyWithTexts(job.bytes)
+  const face = embeddingsFaces[job.operation]
   const read = readForRoute(
-    () => embeddingsFaces[job.operation].read(received, job.context),
+    () => face.read(received, job.context),
     () => resolveEmbeddingsRoute(readModelAlone(received, job.context), job.apiMode, settings.routes)
   )
-  const { input, model, requestedModel, encoding, dimensions, purposes, extraHeaders } = read
+  const { input, model, requestedModel, encoding, dimensions, purposes, fieldPaths = {}, extraHeaders } = read
   const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
   admitRoute(plan, PROTOCOLS[job.operation])
   const { embeddings } = findProviderFace(faces, plan)
   if (embeddings === undefined) throw nameModel(unsupportedSemantic('model', 'no_embeddings'), plan.publicModel)
+  const uncarried = EMBEDDING_OPTIONS.filter(option => embeddings.carries?.includes(option) !== true).flatMap(
+    option => fieldPaths[option] ?? []
+  )
+  const { refusesUnsupported } = job.context
+  const leftOut = listWithoutEffect({ body: received, members: face.members, uncarried }, { plan, refusesUnsupported })
   const texts = await readTexts(input, model ?? plan.upstreamModel, environment)
   const request: EmbeddingsCall = { model: plan.upstreamModel, input: texts }
   if (dimensions !== undefined) request.dimensions = dimensions
@@ -74,6 +81,7 @@ export async function translateEmbeddings(
     calls,
     counts: batches.map(batch => batch.input.length),
     extraHeaders,
+    leftOut,
     requestedModel: requestedModel ?? model,
     answer: { model: requestedModel ?? plan.upstreamModel, encoding }
   }

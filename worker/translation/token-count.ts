@@ -3,6 +3,7 @@
 
 import { admitRoute } from '../bridge/admit.ts'
 import { nameModel } from '../bridge/name-model.ts'
+import { listWithoutEffect } from '../bridge/note-members.ts'
 import { type ExecutionPlan, readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { unsupportedSemantic } from '../normalized/index.ts'
 import type { ModelRequest, SameWireCodec, WrittenPost } from '../protocols/face.ts'
@@ -45,13 +46,15 @@ export async function translateTokenCount(
   if (plan.isTokenCountOff) throw nameModel(unsupportedSemantic('model', 'token_counting_off'), plan.publicModel)
   const count = texts.length
   const described = job.description && (await describe(request, job.protocol, texts))
-  const common = { plan, count, extraHeaders, requestedModel: request.model, ...described }
   const { countTokens, sameWire } = findProviderFace(faces, plan)
   const options = settings.providerOptions[plan.profileId]
   const own = sameWire?.protocol === job.protocol && !isEmpty ? sameWire.tokenCount : undefined
+  const read = { plan, count, extraHeaders, requestedModel: request.model, ...described }
   if (own !== undefined)
-    return { ...common, call: editCount(job, own, { ...received, plan, options }), isSameWire: true }
+    return { ...read, leftOut: [], call: editCount(job, own, { ...received, plan, options }), isSameWire: true }
   if (request.refusal !== undefined) throw request.refusal
+  const { refusesUnsupported } = job.context
+  const common = { ...read, leftOut: listWithoutEffect({ body, members: face.members }, { plan, refusesUnsupported }) }
   if (countTokens === undefined) {
     const estimate = await estimateTokens({ model: plan.upstreamModel, texts })
     return { ...common, estimate }

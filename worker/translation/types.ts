@@ -62,6 +62,8 @@ interface TranslatedTexts extends Described {
   extraHeaders: JsonObject | undefined
   /** The model as the client wrote it; undefined where it named none. */
   requestedModel: string | undefined
+  /** The client's fields without effect, each once (decisions.md 70). */
+  leftOut: readonly string[]
 }
 
 /** Without a call when there is no text to count, or when the gateway has counted them itself. */

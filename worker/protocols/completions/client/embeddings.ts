@@ -5,6 +5,7 @@ import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../.
 import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, wrongType } from '../../shared/field.ts'
+import { Members } from '../../shared/members.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
@@ -21,6 +22,7 @@ const ITEMS_MAX = 2048
 export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRequest {
   const { ignored, additional } = sortParameters(body, embeddingsParameters)
   const requestedModel = readNamedModel(body)
+  const dimensions = readDimensions(body.dimensions)
   return {
     input: readInput(body.input),
     encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
@@ -28,7 +30,8 @@ export function readEmbeddingsRequest(body: EmbeddingsRequest): ReadEmbeddingsRe
     ...keepDefined({
       requestedModel,
       model: requestedModel?.trim(),
-      dimensions: readDimensions(body.dimensions),
+      dimensions,
+      fieldPaths: dimensions === undefined ? undefined : DIMENSIONS_PATH,
       extraHeaders: readExtraHeaders(body)
     })
   }
@@ -54,7 +57,10 @@ export function writeEmbeddingsResponse(
   }
 }
 
+const DIMENSIONS_PATH = { dimensions: ['dimensions'] }
+
 export const completionsEmbeddingsFace: EmbeddingsClientFace = {
+  members: new Members(embeddingsParameters),
   read: body => readEmbeddingsRequest(body),
   writeResponse: writeEmbeddingsResponse
 }

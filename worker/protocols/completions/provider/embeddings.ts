@@ -8,6 +8,7 @@ import type { ChatCompatibleOptions } from './options.ts'
 import { readUsage } from './usage.ts'
 
 export const chatCompatibleEmbeddings: EmbeddingsCodec<ChatCompatibleOptions> = {
+  carries: ['dimensions'],
   write: ({ model, input, dimensions }, { embeddingsPath }) => ({
     method: 'POST',
     path: embeddingsPath,

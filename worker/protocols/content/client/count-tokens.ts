@@ -4,11 +4,12 @@ import type { Diagnostics, JsonObject } from '../../../normalized/index.ts'
 import type { TokenCountClientFace } from '../../face.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, readOptionalObject, readOptionalString } from '../../shared/field.ts'
+import { Members } from '../../shared/members.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listContents, listTexts, readSystemText } from './read-contents.ts'
 import { listDeclarations, listTools } from './read-tools.ts'
 import { type CountTokensRequest, type CountTokensResponse, countTokensParameters } from './schema.ts'
-import { foldNames, spell } from './spelling.ts'
+import { foldNames, spell, toCamelCase } from './spelling.ts'
 
 export interface ReadCountTokensRequest {
   /** In order: instruction, contents, and the name and description of each function. No text is empty; the list may be. */
@@ -41,6 +42,7 @@ export function writeCountTokensResponse(totalTokens: number): CountTokensRespon
 /** The URL names the model. */
 export const contentTokenCountFace: TokenCountClientFace = {
   allowsEmptyBody: true,
+  members: new Members(countTokensParameters, { fold: toCamelCase }),
   read(body, { path }) {
     const { texts, extraHeaders } = readCountTokensRequest(body)
     return { request: keepDefined({ model: path?.model }), texts, extraHeaders }

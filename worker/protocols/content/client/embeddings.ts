@@ -9,10 +9,11 @@ import {
   type JsonObject,
   type JsonValue
 } from '../../../normalized/index.ts'
-import type { EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../face.ts'
+import type { EmbeddingFieldPaths, EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../face.ts'
 import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
-import { keepDefined, wrongType } from '../../shared/field.ts'
+import { joinPath, keepDefined, wrongType } from '../../shared/field.ts'
+import { Members } from '../../shared/members.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { listParts } from './read-parts.ts'
 import {
@@ -24,7 +25,7 @@ import {
   type EmbeddingUsage,
   embedContentParameters
 } from './schema.ts'
-import { foldNames, spell } from './spelling.ts'
+import { foldNames, spell, toCamelCase } from './spelling.ts'
 
 /** The request to a provider, the same for both operations. */
 export interface ReadEmbedRequest {
@@ -33,6 +34,7 @@ export interface ReadEmbedRequest {
   dimensions?: number
   /** Only where the client says something of a text. */
   purposes?: EmbeddingPurpose[]
+  fieldPaths?: EmbeddingFieldPaths
   extraHeaders?: JsonObject
   ignored: Diagnostics
 }
@@ -53,6 +55,10 @@ export function readEmbedContentRequest(body: EmbedContentRequest): ReadEmbedReq
     ...keepDefined({
       dimensions: readDimensions(folded.outputDimensionality),
       purposes: readPurposes([body], { readsDimensions: false }),
+      fieldPaths: {
+        dimensions: listGiven(body, '', ['outputDimensionality']),
+        purposes: listGiven(body, '', PURPOSE_NAMES)
+      },
       extraHeaders: readExtraHeaders(body)
     })
   }
@@ -76,15 +82,32 @@ export function readBatchEmbedContentsRequest(body: BatchEmbedContentsRequest): 
     return readText(request.content, `${path}.content`)
   })
   const dimensions = readCommonDimensions(requests)
+  const list = (names: readonly string[]) =>
+    requests.flatMap((request, index) => listGiven(request as JsonObject, `requests[${index}]`, names))
+  const lengths = list(['outputDimensionality'])
+  const purposes = list(PURPOSE_NAMES)
   return {
     texts,
     ignored: { ...ignored, ...additional },
     ...keepDefined({
       dimensions,
       purposes: readPurposes(requests, { readsDimensions: dimensions === undefined }),
+      // Lengths that differ are sent with each text.
+      fieldPaths:
+        dimensions === undefined ? { purposes: [...purposes, ...lengths] } : { dimensions: lengths, purposes },
       extraHeaders: readExtraHeaders(body)
     })
   }
+}
+
+const PURPOSE_NAMES = ['taskType', 'title']
+
+/** The paths of the members that one request has, in the client's spelling. */
+function listGiven(request: JsonObject, path: string, names: readonly string[]): string[] {
+  return names
+    .map(name => spell(request, name))
+    .filter(name => (request[name] ?? null) !== null && request[name] !== '')
+    .map(name => joinPath(path, name))
 }
 
 /** Each request of a batch has its own member; most wires take one for all, so it is one where they agree. */
@@ -129,21 +152,32 @@ export function writeBatchEmbedContentsResponse(result: ShownEmbeddings): BatchE
 }
 
 export const embedContentFace: EmbeddingsClientFace = {
+  members: new Members(embedContentParameters, { fold: toCamelCase }),
   read: (body, context) => toReadEmbeddings(readEmbedContentRequest(body), context),
   writeResponse: writeEmbedContentResponse
 }
 
+const batchMembers = new Members(
+  {
+    ...batchEmbedContentsParameters,
+    ...Object.fromEntries(Object.entries(embedContentParameters).map(([name, row]) => [`requests[].${name}`, row]))
+  },
+  { fold: toCamelCase }
+)
+
 export const batchEmbedContentsFace: EmbeddingsClientFace = {
+  members: batchMembers,
   read: (body, context) => toReadEmbeddings(readBatchEmbedContentsRequest(body), context),
   writeResponse: writeBatchEmbedContentsResponse
 }
 
 /** The URL names the model, and vectors are always lists of numbers. */
 function toReadEmbeddings(
-  { texts, dimensions, purposes, extraHeaders }: ReadEmbedRequest,
+  { texts, dimensions, purposes, fieldPaths, extraHeaders }: ReadEmbedRequest,
   { path }: ReadContext
 ): ReadEmbeddings {
-  return { input: { type: 'texts', texts }, model: path?.model, encoding: 'float', dimensions, purposes, extraHeaders }
+  const input = { type: 'texts' as const, texts }
+  return { input, model: path?.model, encoding: 'float', dimensions, purposes, fieldPaths, extraHeaders }
 }
 
 /** Reads the texts of one content and joins them. */

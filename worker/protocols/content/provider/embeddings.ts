@@ -18,6 +18,7 @@ const BATCH_MAX = 100
 
 export const contentCompatibleEmbeddings: EmbeddingsCodec<ContentCompatibleOptions> = {
   inputsMax: BATCH_MAX,
+  carries: ['dimensions', 'purposes'],
   write: (call, options) => ({
     method: 'POST',
     path: writeMethodPath(call.model, 'batchEmbedContents', options),

@@ -15,6 +15,7 @@ import type { TokenCountClientFace } from '../../face.ts'
 import { readAdditionalFields } from '../../shared/additional-fields.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined } from '../../shared/field.ts'
+import { Members } from '../../shared/members.ts'
 import { readModel } from '../../shared/model.ts'
 import { sortParameters } from '../../shared/parameters.ts'
 import { SentNumbers } from '../../shared/sent-numbers.ts'
@@ -72,6 +73,7 @@ export function writeCountTokens(totalTokens: number): MessagesTokenCount {
 }
 
 export const messagesTokenCountFace: TokenCountClientFace = {
+  members: new Members(countTokensParameters),
   read(body, context) {
     const { request, texts } = readCountTokensRequest(body, context)
     return { request, texts, extraHeaders: request.extraHeaders }

@@ -32,6 +32,7 @@ t.test('a batch is one text per request, in order', async t => {
     texts: ['a', 'b'],
     ignored: { other: 1 },
     purposes: [{ dimensions: 3 }, { taskType: 'RETRIEVAL_QUERY', title: 't' }],
+    fieldPaths: { purposes: ['requests[1].taskType', 'requests[1].title', 'requests[0].outputDimensionality'] },
     extraHeaders: { 'x-a': 'b' }
   })
   t.strictSame(writeBatchEmbedContentsResponse({ vectors: [[1], [2]], promptTokens: null }), {
