@@ -2,7 +2,7 @@
 // its window leaves behind the input. It is never refused for being large.
 
 import { GatewayError, type NormalizedRequest } from '../normalized/index.ts'
-import { estimateInputTokens, measureInput } from './input-size.ts'
+import { estimateBodyTokens, estimateInputTokens, measureInput } from './input-size.ts'
 import type { LeftOut } from './left-out.ts'
 import type { DeclaredCapabilities } from './resolve-route.ts'
 
@@ -48,7 +48,7 @@ export function fitsWindow(
   bodyBytes: number
 ): boolean {
   const wanted = Math.min(sampling.maxOutputTokens ?? outputTokensMax, outputTokensMax)
-  return contextWindow - estimateInputTokens({ bytes: bodyBytes, mediaCount: 0 }).likely >= wanted
+  return contextWindow - estimateBodyTokens(bodyBytes) >= wanted
 }
 
 /** The words are those that agents look for before they compact their history. */

@@ -82,11 +82,11 @@ for (const provider of providers) {
         let contacts = 0
         const port = await listen(t, () => contacts++)
         for (const status of [301, 302, 303, 307, 308]) {
-          const before = emulator.requests.length
+          const before = bridge.listCalls().length
           const response = await put(`[[redirect:${status} http://127.0.0.1:${port}/v1/x]]`, isStream)
           t.equal(response.status, 502)
           t.equal(family.readFailure(response).code, 'destination_mismatch')
-          t.equal(emulator.requests.length - before, 1)
+          t.equal(bridge.listCalls().length - before, 1)
         }
         t.equal(contacts, 0, 'the second host was never contacted')
       })

@@ -7,7 +7,7 @@ import { createPicture } from '../../support/upstream.ts'
 import { ask, type Family, type FamilyName, families, type Loose, send } from './families.ts'
 import { type Generation, type Provider, providers, SEATS, startBridge } from './providers/index.ts'
 
-const { gateway, emulator, received } = await startBridge(t)
+const { gateway, emulator, received, listCalls } = await startBridge(t)
 const { url } = gateway
 
 /** The newest request that a provider of the kind received. */
@@ -161,11 +161,6 @@ const namedCalls: Record<FamilyName, object> = {
   responses: { tool_choice: { type: 'function', name: 'clock' } },
   messages: { tool_choice: { type: 'tool', name: 'clock' } },
   content: { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['clock'] } } }
-}
-
-/** The requests without those for the models of the native credential, which come at any time. */
-function listCalls() {
-  return emulator.requests.filter(({ path }) => path !== '/api/v2/oauth' && path !== '/api/v1/models')
 }
 
 for (const provider of providers) {

@@ -19,7 +19,7 @@ t.test(
   { timeout: 60_000 },
   async t => {
     // All wait at the same time: the pauses of a stream are 16 seconds each.
-    const before = emulator.requests.length
+    const before = bridge.listCalls().length
     const paused = families.map(async family => {
       const prompt = '[[tick:16000]][[reasonform:think]][[chunks:whole]][[usageform:finish]]'
       const response = await send(gateway.url, family, { model, prompt, isStream: true })
@@ -39,7 +39,7 @@ t.test(
       })
     )
     await Promise.all([...paused, ...silent])
-    t.equal(emulator.requests.length - before, paused.length + 2 * silent.length, 'one attempt each')
+    t.equal(bridge.listCalls().length - before, paused.length + 2 * silent.length, 'one attempt each')
   }
 )
 

@@ -43,6 +43,8 @@ export interface Bridge<Gateway = ServingGateway> {
   received(provider: Provider, seat?: Seat): RecordedRequest[]
   /** What the native upstream received, oldest first. */
   receivedNatively(): RecordedRequest[]
+  /** All requests but those for the models of the native credential, which come at any time. */
+  listCalls(): RecordedRequest[]
 }
 
 export interface BridgeOptions {
@@ -131,6 +133,7 @@ export async function startBridgeWith<Gateway>(
     emulator,
     gateway,
     received: (provider, seat) => receivedBelow(`/${provider.name}-${seat ?? 'key'}`),
-    receivedNatively: () => receivedBelow('/api/')
+    receivedNatively: () => receivedBelow('/api/'),
+    listCalls: () => emulator.requests.filter(({ path }) => path !== '/api/v2/oauth' && path !== '/api/v1/models')
   }
 }
