@@ -1,6 +1,7 @@
 // The cells of the support matrix that this build can execute: what it keeps of each semantic, and
 // the test suites that prove it (bridge.md 5.5). The data describes what is built and proven, not
-// what is planned.
+// what is planned. A cell is `stable` when all its rows hold; that all cases of its suites are proven
+// is a test.
 import type { ProviderKind, PublicProtocol, SemanticName, SemanticRow } from './support-vocabulary.ts'
 
 /** The client software that the tests run against each client protocol. */
@@ -51,20 +52,30 @@ const nativeTreatments: Treatments = {
   tool_results: 'exact',
   usage_cache_tokens: 'exact',
   usage_input_output_tokens: 'exact',
-  usage_reasoning_tokens: 'unsupported'
+  usage_reasoning_tokens: 'exact'
 }
 
 /**
- * The treatments on the wire of every external kind: none has hosted tools. What is kept of
- * reasoning controls differs by wire: chat completions gets the effort, but no summary; the Google
- * GenAI API gets an effort as a level or a budget of thinking, as the model takes it; Anthropic
- * Messages gets effort and budget, and thoughts come back with their signatures.
+ * The treatments on the wire of every external kind. Hosted tools belong to one wire; another leaves them out with a notice, and refuses a
+ * request that is nothing else (decisions.md 69). What is kept of reasoning controls differs by wire, and the effort needs the feature of
+ * the alias (decisions.md 74): chat completions gets the effort, but no summary; the Google GenAI API gets an effort as a level or a budget
+ * of thinking, as the model takes it; Anthropic Messages gets effort and budget, and thoughts come back with their signatures.
  */
-const externalTreatments: Treatments = {
-  ...nativeTreatments,
-  hosted_and_provider_native_tools: 'unsupported',
-  usage_reasoning_tokens: 'exact'
-}
+const externalTreatments: Treatments = { ...nativeTreatments, hosted_and_provider_native_tools: 'unsupported' }
+
+/** On its own wire a body is passed on as it came, with the provider's own tools and every setting of its thinking (decisions.md 72). */
+const sameWireTreatments = {
+  hosted_and_provider_native_tools: 'conditional',
+  reasoning_controls_and_summaries: 'exact'
+} as const satisfies Partial<Treatments>
+
+/**
+ * A profile of the kind `chat_compatible` may have the Responses wire, which has hosted tools and keeps conversations; the effective
+ * capabilities of an alias tell the difference (decisions.md 86).
+ */
+const chatCompatibleTreatments = {
+  hosted_and_provider_native_tools: 'conditional'
+} as const satisfies Partial<Treatments>
 
 /** Creates the cells of an external kind; a cell differs from `externalTreatments` where its protocol does. */
 const createCells =
@@ -98,7 +109,7 @@ const native: BuiltProvider = {
       treatments: nativeTreatments
     },
     openai_responses: {
-      reasonId: 'normalized_responses_parity_incomplete',
+      reasonId: 'cross_protocol_route',
       evidenceIds: ['CLIENT-OPENAI-RESPONSES', 'CONFORMANCE-RESPONSES'],
       treatments: { ...nativeTreatments, previous_response_state: 'conditional' }
     }
@@ -106,16 +117,17 @@ const native: BuiltProvider = {
 }
 
 const chatCompatible: BuiltProvider = {
-  providerVersionWindow: 'openai-chat-completions-v1',
+  providerVersionWindow: 'openai-chat-completions-v1;openai-responses-v1',
   cells: {
-    anthropic_messages: createChatCompatibleCell('CLIENT-ANTHROPIC-SDK-CHAT-COMPATIBLE'),
-    gemini_generate_content: createChatCompatibleCell('CLIENT-GOOGLE-GENAI-SDK-CHAT-COMPATIBLE'),
-    openai_chat_completions: createChatCompatibleCell('CLIENT-OPENAI-SDK-CHAT-COMPATIBLE', {
-      // The protocol has no summaries, so its effort is all there is to keep.
-      reasoning_controls_and_summaries: 'exact'
-    }),
+    anthropic_messages: createChatCompatibleCell('CLIENT-ANTHROPIC-SDK-CHAT-COMPATIBLE', chatCompatibleTreatments),
+    gemini_generate_content: createChatCompatibleCell(
+      'CLIENT-GOOGLE-GENAI-SDK-CHAT-COMPATIBLE',
+      chatCompatibleTreatments
+    ),
+    openai_chat_completions: createChatCompatibleCell('CLIENT-OPENAI-SDK-CHAT-COMPATIBLE', chatCompatibleTreatments),
     openai_responses: createChatCompatibleCell('CLIENT-OPENAI-RESPONSES-CHAT-COMPATIBLE', {
-      previous_response_state: 'unsupported'
+      ...chatCompatibleTreatments,
+      previous_response_state: 'conditional'
     })
   }
 }
@@ -124,11 +136,10 @@ const contentCompatible: BuiltProvider = {
   providerVersionWindow: 'google-genai-v1beta',
   cells: {
     anthropic_messages: createContentCompatibleCell('CLIENT-ANTHROPIC-SDK-CONTENT-COMPATIBLE'),
-    gemini_generate_content: createContentCompatibleCell('CLIENT-GOOGLE-GENAI-SDK-CONTENT-COMPATIBLE', {
-      // The body is passed on as it came, with the provider's own tools and every setting of its thinking.
-      hosted_and_provider_native_tools: 'conditional',
-      reasoning_controls_and_summaries: 'exact'
-    }),
+    gemini_generate_content: createContentCompatibleCell(
+      'CLIENT-GOOGLE-GENAI-SDK-CONTENT-COMPATIBLE',
+      sameWireTreatments
+    ),
     openai_chat_completions: createContentCompatibleCell('CLIENT-OPENAI-SDK-CONTENT-COMPATIBLE'),
     openai_responses: createContentCompatibleCell('CLIENT-OPENAI-RESPONSES-CONTENT-COMPATIBLE', {
       previous_response_state: 'unsupported'
@@ -139,16 +150,9 @@ const contentCompatible: BuiltProvider = {
 const messagesCompatible: BuiltProvider = {
   providerVersionWindow: 'anthropic-messages-2023-06-01',
   cells: {
-    anthropic_messages: createMessagesCompatibleCell('CLIENT-ANTHROPIC-SDK-MESSAGES-COMPATIBLE', {
-      // The body is passed on as it came, with the provider's own tools and every setting of its thinking.
-      hosted_and_provider_native_tools: 'conditional',
-      reasoning_controls_and_summaries: 'exact'
-    }),
+    anthropic_messages: createMessagesCompatibleCell('CLIENT-ANTHROPIC-SDK-MESSAGES-COMPATIBLE', sameWireTreatments),
     gemini_generate_content: createMessagesCompatibleCell('CLIENT-GOOGLE-GENAI-SDK-MESSAGES-COMPATIBLE'),
-    openai_chat_completions: createMessagesCompatibleCell('CLIENT-OPENAI-SDK-MESSAGES-COMPATIBLE', {
-      // The protocol has no summaries, so its effort is all there is to keep.
-      reasoning_controls_and_summaries: 'exact'
-    }),
+    openai_chat_completions: createMessagesCompatibleCell('CLIENT-OPENAI-SDK-MESSAGES-COMPATIBLE'),
     openai_responses: createMessagesCompatibleCell('CLIENT-OPENAI-RESPONSES-MESSAGES-COMPATIBLE', {
       previous_response_state: 'unsupported'
     })

@@ -113,16 +113,22 @@ function createBuiltCell(
   { providerVersionWindow, cells }: BuiltProvider
 ): SupportCell {
   const { reasonId, evidenceIds, treatments } = cells[publicProtocol]
+  const semantics = semanticNames.map(semantic => createRow(semantic, treatments[semantic], evidenceIds))
   return {
     publicProtocol,
     upstreamProvider,
-    status: 'technical_preview',
+    status: semantics.every(isHeld) ? 'stable' : 'technical_preview',
     reasonIds: [reasonId],
     evidenceIds,
     clientVersionWindow: clientVersionWindows[publicProtocol],
     providerVersionWindow,
-    semantics: semanticNames.map(semantic => createRow(semantic, treatments[semantic], evidenceIds))
+    semantics
   }
+}
+
+/** Whether the route loses nothing of this semantic that its client protocol has (bridge.md 5.5). */
+function isHeld({ disposition, reasonId }: SemanticRow): boolean {
+  return disposition !== 'unsupported' || reasonId === 'not_in_public_protocol'
 }
 
 function createRow(semantic: SemanticName, treatment: Treatment, evidenceIds: readonly string[]): SemanticRow {

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { findIds, judgeCase, readConformance } from '../../ops/conformance/main.ts'
+import { supportMatrix } from '../../shared/support-matrix.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -40,6 +41,23 @@ t.test('a case is proven by a test without a mark, partial with one, and missing
   t.equal(judgeCase({ ...one, partial: 'The rest.' }, ['a.test.ts']).status, 'partial')
   t.equal(judgeCase(one, []).status, 'missing')
   t.equal(judgeCase({ ...one, partial: 'The rest.' }, []).status, 'missing')
+})
+
+t.test('a cell of the support matrix is stable only while all cases of its pages are proven', async t => {
+  const pages = new Map(
+    readConformance().map(({ contract, cases }) => [`CONFORMANCE-${contract.toUpperCase()}`, cases])
+  )
+  const stable = supportMatrix.filter(({ status }) => status === 'stable')
+  t.ok(stable.length > 0)
+  for (const { publicProtocol, upstreamProvider, evidenceIds } of stable) {
+    const cases = evidenceIds.flatMap(id => pages.get(id) ?? [])
+    t.ok(cases.length > 0, `${publicProtocol} ${upstreamProvider}`)
+    t.same(
+      cases.filter(({ status }) => status !== 'proven').map(({ id }) => id),
+      [],
+      `${publicProtocol} ${upstreamProvider}`
+    )
+  }
 })
 
 t.test('ids are read from test names of one or several contracts, and from nothing else', async t => {

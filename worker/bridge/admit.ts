@@ -64,8 +64,12 @@ export function admitToAlias(
     if (path === undefined) continue
     if (requirement.keptBy !== undefined && acceptance.features[requirement.keptBy] === 'sent') continue
     const { lost, missing, predicates: asked } = verdicts[index] as Verdict
+    // The row is conditional where the kind has another wire that keeps it.
+    const unkept =
+      asked.length > 0 && requirement.keptBy !== undefined ? `feature_refused:${requirement.keptBy}` : undefined
     const reasonId =
-      (isSameWire ? undefined : lost) ?? (missing === undefined ? undefined : `feature_not_declared:${missing}`)
+      (isSameWire ? undefined : (lost ?? unkept)) ??
+      (missing === undefined ? undefined : `feature_not_declared:${missing}`)
     if (reasonId !== undefined) unmet.push({ path, requirement, reasonId })
     else for (const predicate of asked) if (!predicates.includes(predicate)) predicates.push(predicate)
   }

@@ -184,7 +184,8 @@ t.test('the documents describe a content alias: what it declares, and what its w
       (one: Loose) => one.public_protocol === protocol && one.upstream_provider === 'content_compatible'
     )
     t.match(cell, {
-      status: 'technical_preview',
+      // Only on its own wire a client has the provider's tools too (decisions.md 72).
+      status: protocol === 'gemini_generate_content' ? 'stable' : 'technical_preview',
       reason_ids: ['content_facade'],
       provider_version_window: /google-genai/
     })
