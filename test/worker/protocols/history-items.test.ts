@@ -3,7 +3,13 @@
 import t from 'tap'
 import type { JsonObject } from '../../../worker/normalized/index.ts'
 import { chatCompatibleFace } from '../../../worker/protocols/completions/provider/face.ts'
+import { contentCompatibleFace } from '../../../worker/protocols/content/provider/face.ts'
+import type { ProviderFace } from '../../../worker/protocols/face.ts'
+import { messagesCompatibleFace } from '../../../worker/protocols/messages/provider/face.ts'
+import { nativeV1Face } from '../../../worker/protocols/native/v1/face.ts'
+import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
+import { plainOptions } from '../../support/native-route.ts'
 
 type Protocol = keyof typeof clientFaces
 
@@ -140,6 +146,44 @@ t.test('items of hosted tools, foreign reasoning and marks of earlier turns are 
     )
     t.equal((messages as unknown[]).length, 3)
     t.notMatch(JSON.stringify(messages), 'gAAAAAforeign')
+  }
+})
+
+t.test('items of the shell and of patches are calls of functions and their results (decisions.md 75)', async t => {
+  const action = { commands: ['ls'], timeout_ms: 9 }
+  const operation = { type: 'update_file', path: 'a.ts', diff: '@@' }
+  const streams = [{ stdout: 'a.ts', stderr: '', outcome: { type: 'exit', exit_code: 0 } }]
+  const rows: Array<[type: string, request: JsonObject, result: JsonObject, text: string]> = [
+    ['local_shell', { action }, { id: 'c1', output: 'a.ts' }, 'a.ts'],
+    ['shell', { action }, { call_id: 'c1', output: streams }, JSON.stringify(streams)],
+    ['apply_patch', { operation }, { call_id: 'c1', status: 'completed' }, 'completed'],
+    ['apply_patch', { operation }, { call_id: 'c1', status: 'failed', output: 'no such file' }, 'Error: no such file']
+  ]
+  for (const [name, request, result, text] of rows) {
+    const input = [
+      { role: 'user', content: 'go' },
+      { type: `${name}_call`, id: 'x_1', call_id: 'c1', status: 'completed', ...request },
+      { type: `${name}_call_output`, ...result },
+      { role: 'user', content: 'and?' }
+    ]
+    const sent = JSON.stringify(request.action ?? request.operation)
+    t.match(write('responses', { input }).messages, [
+      {},
+      { role: 'assistant', tool_calls: [{ id: 'c1', function: { name, arguments: sent } }] },
+      { role: 'tool', tool_call_id: 'c1', content: text },
+      {}
+    ])
+    t.strictSame(note('responses', { input }), [])
+    const wires = { messagesCompatibleFace, contentCompatibleFace, nativeV1Face, nativeV2Face }
+    for (const [wire, face] of Object.entries(wires) as Array<[string, ProviderFace]>) {
+      const options = { ...plainOptions, chatPath: '/', messagesPath: '/messages', modelsPath: '/models' }
+      const written = face.writeChat(read('responses', { input }), { upstreamModel: 'm' }, options)
+      const body = JSON.stringify(written.body)
+      t.equal(body.split(sent).length, 2, `${wire}: the call`)
+      t.ok(body.includes(JSON.stringify(text.replace('Error: ', '')).slice(1, -1).slice(-6)), `${wire}: the result`)
+    }
+    const cut = [input[0], { ...input[1], status: 'incomplete' }, input[3]] as JsonObject[]
+    t.strictSame(textsOf(write('responses', { input: cut })), ['user: go', 'user: and?'])
   }
 })
 

@@ -415,16 +415,16 @@ t.test('tool messages in the form of chat completions are read as results', asyn
 })
 
 t.test('the output of a call that is skipped is skipped with it, and a later function may have its id', async t => {
-  const shell = { type: 'local_shell_call', id: 'lsh', call_id: 'c2', status: 'completed', action: { type: 'exec' } }
+  const skipped = { type: 'computer_call', id: 'cu', call_id: 'c2', status: 'completed', action: { type: 'wait' } }
   const output = { type: 'function_call_output', call_id: 'c2', output: 'a.txt' }
   const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' } }]
   const ask = { role: 'user', content: 'list' }
   t.strictSame(
-    messages([ask, shell, output, ask], { tools }).map(({ role }) => role),
+    messages([ask, skipped, output, ask], { tools }).map(({ role }) => role),
     ['user', 'user']
   )
   const call = { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{}' }
-  const later = messages([ask, shell, output, call, output], { tools })
+  const later = messages([ask, skipped, output, call, output], { tools })
   t.strictSame(
     later.map(({ role }) => role),
     ['user', 'assistant', 'tool']
