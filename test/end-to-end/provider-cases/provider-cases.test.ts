@@ -42,7 +42,7 @@ interface RecordedAlias {
 }
 
 const recorded: { aliases: RecordedAlias[]; cases: Case[] } = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../fixtures/recorded/provider-cases.json'), 'utf8')
+  readFileSync(join(import.meta.dirname, '../../fixtures/provider-cases.json'), 'utf8')
 )
 
 const CLIENTS = { chat: 'completions', responses: 'responses', messages: 'messages', content: 'content' } as const
