@@ -145,6 +145,8 @@ t.test('what decisions.md 72 does not name arrives byte for byte, on every wire'
   const protocol = fc.constantFrom('completions', 'responses', 'messages', 'content')
   fc.assert(
     fc.property(protocol, members, blank, content, fc.boolean(), (protocol, members, blank, content, isLast) => {
+      // A part without data is left out (decisions.md 109).
+      fc.pre(protocol !== 'content' || content !== 'null')
       const list =
         protocol === 'content'
           ? `[{"role":"user","parts":[{"text":${content}}]}]`
