@@ -175,7 +175,7 @@ t.test('the documents describe a content alias: what it declares, and what its w
     for (const name of ['text_input', 'streaming', 'function_tools', 'json_schema_output', 'image_input']) {
       t.equal(json.capabilities[name].state, 'supported', `${protocol}: ${name}`)
     }
-    for (const name of ['hosted_web_search', 'conversation_state', 'file_input']) {
+    for (const name of ['hosted_web_search', 'conversation_state']) {
       t.equal(json.capabilities[name].state, 'unsupported', `${protocol}: ${name}`)
     }
     const plain = await get(`${url}/bridge/capabilities?model=${aliases.plain}&protocol=${protocol}`)

@@ -34,10 +34,12 @@ export interface CapabilityRoute {
 const FEATURES: Readonly<Partial<Record<CapabilityName, readonly string[]>>> = {
   cancellation: ['cancellation'],
   disconnect: ['cancellation'],
+  file_input: ['file_inputs'],
   function_tools: ['function_tools', 'tool_choice', 'tool_results'],
   image_input: ['image_references'],
   json_schema_output: ['json_schema_output'],
   parallel_tool_calls: ['parallel_tool_calls'],
+  reasoning_controls: ['reasoning_effort'],
   streaming: ['stream_deltas', 'stream_terminal_events'],
   text_input: ['text'],
   usage_tokens: ['usage']

@@ -118,7 +118,9 @@ const rich = aliasOf('edge/rich', 'mini', {
     'stream_terminal_events',
     'json_schema_output',
     'image_references',
-    'parallel_tool_calls'
+    'parallel_tool_calls',
+    'reasoning_effort',
+    'file_inputs'
   ]
 })
 const poor = aliasOf('edge/poor', 'mini', { features: ['roles', 'function_tools', 'tool_choice', 'stream_deltas'] })
@@ -131,15 +133,17 @@ t.test('an external alias has what its profile declares, and what its wire carri
     'json_schema_output',
     'parallel_tool_calls',
     'cancellation',
-    'disconnect'
+    'disconnect',
+    // The features of decisions.md 74.
+    'reasoning_controls',
+    'file_input'
   ]
   t.same(statesOf({ model: 'edge/rich', profiles: edge }, declared), ['supported'])
   t.same(statesOf({ model: 'edge/poor', profiles: edge }, declared), ['unsupported (exact_model_overlay)'])
-  const lacking: CapabilityName[] = [...HOSTED, ...STATE, 'file_input', 'reasoning_summary']
+  const lacking: CapabilityName[] = [...HOSTED, ...STATE, 'reasoning_summary']
   for (const model of ['edge/rich', 'edge/poor']) {
     t.same(statesOf({ model, profiles: edge }, lacking), ['unsupported (provider_adapter)'], model)
   }
-  t.same(statesOf({ model: 'edge/rich', profiles: edge }, ['reasoning_controls']), ['unknown (unresolved)'])
   t.match(decideFor({ model: 'edge/poor', profiles: edge }).capabilities.streaming, {
     reasonId: 'profile_feature_absent',
     evidenceIds: [/^CLIENT-/, 'CONFORMANCE-BRIDGE', 'reviewed-v1']
@@ -190,8 +194,10 @@ t.test(
     ])
     const asked = { model: 'vendor/x', profiles }
     t.same(statesOf(asked, ['text_input', 'function_tools', 'image_input', 'usage_tokens']), ['supported'])
-    t.same(statesOf(asked, ['json_schema_output', 'streaming']), ['unsupported (exact_model_overlay)'])
-    t.same(statesOf(asked, [...HOSTED, 'file_input']), ['unsupported (provider_adapter)'])
+    t.same(statesOf(asked, ['json_schema_output', 'streaming', 'file_input', 'reasoning_controls']), [
+      'unsupported (exact_model_overlay)'
+    ])
+    t.same(statesOf(asked, HOSTED), ['unsupported (provider_adapter)'])
     const described = describeCapabilityRoute(
       { model: 'vendor/x', publicProtocol: 'openai_responses', apiMode: 'v2' },
       findModelRoute(profiles, 'vendor/x'),

@@ -6,7 +6,6 @@ import type { ProviderCapabilities } from '../../capabilities.ts'
 export const chatCompatibleCapabilities: ProviderCapabilities = {
   lacks: [
     'conversation_state',
-    'file_input',
     'hosted_3d_generation',
     'hosted_code_interpreter',
     'hosted_image_generation',

@@ -6,8 +6,6 @@ import type { ProviderCapabilities } from '../../capabilities.ts'
 export const messagesCompatibleCapabilities: ProviderCapabilities = {
   lacks: [
     'conversation_state',
-    // Documents are sent, but no feature of a profile declares them.
-    'file_input',
     'hosted_3d_generation',
     'hosted_code_interpreter',
     'hosted_image_generation',
