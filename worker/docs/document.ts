@@ -43,7 +43,10 @@ export interface OpenApiDocument {
 const DESCRIPTION =
   'HEAD is served wherever GET is. Paths below `/v1` and `/v2` are the same operations on that contract of the native upstream; the ' +
   'others use the configured one. Every parameter of a request body says what the gateway does with it, also as ' +
-  '`x-compatibility`: `supported`, `accepted_ignored`, `rejected` or `not_applicable`.'
+  '`x-compatibility`: `supported`, `accepted_ignored`, `rejected` or `not_applicable`. On a provider of another wire some of them have ' +
+  'no effect: the response header `x-gateway-ignored` names those of a request, and `/_debug/explain` says it beforehand. The guide ' +
+  '`ops/guides/members.md` has the word of each member on each wire. A client that sends `x-gateway-unsupported: refuse` gets 400 ' +
+  'with the name of the first such member instead.'
 
 /**
  * Writes the document of the mounted routes. Routes without a description are not listed (see

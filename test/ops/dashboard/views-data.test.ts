@@ -96,3 +96,13 @@ t.test('the upstream call ends the time of the request, and the moments of a str
     { label: 'Last event', fromMs: 99, toMs: 99 }
   ])
 })
+
+t.test('the facts of a record name the fields without effect (decisions.md 70)', async t => {
+  const factsOf = (metadata: object) =>
+    describeRecord({ metadata } as unknown as TrafficSummary).flatMap(({ facts }) => facts)
+  t.strictSame(factsOf({ ignored_fields: ['reasoning.summary', 'tools[8]', '?'] }), [
+    ['Fields without effect', 'reasoning.summary, tools[8], ?']
+  ])
+  t.strictSame(factsOf({ ignored_fields: [] }), [])
+  t.strictSame(factsOf({}), [])
+})

@@ -34,7 +34,16 @@ const summaryProperties: Readonly<Record<string, JsonSchema>> = {
   error_message: nullable('string'),
   api_key_hash: nullable('string'),
   client_ip_hash: nullable('string'),
-  metadata: object,
+  metadata: {
+    type: 'object',
+    description: 'The facts of this kind of request; a member without a value is absent.',
+    properties: {
+      ignored_fields: {
+        ...listOf(text),
+        description: 'The fields of the client that had no effect on the route, as `x-gateway-ignored` names them.'
+      }
+    }
+  },
   has_request_body: { type: 'boolean' },
   has_response_body: { type: 'boolean' }
 }

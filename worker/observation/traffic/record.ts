@@ -138,8 +138,8 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
       // How much of a stream its client got (field-lessons.md D9).
       bytes_sent: closed.lifecycle === 'streaming_aborted' ? closed.bytesSent : undefined,
-      // A count that is not the provider's (field-lessons.md D6).
       ignored_fields: closed.facts.ignoredFields?.slice(0, IGNORED_FIELDS_MAX),
+      // A count that is not the provider's (field-lessons.md D6).
       token_count: closed.facts.isTokenEstimate === true ? 'estimate' : undefined,
       ...seen.metadata
     }

@@ -50,6 +50,7 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
         ['Path', metadata.path],
         ['Ended as', metadata.lifecycle],
         ['Stream events', readObject(metadata.stream).event_count],
+        ['Fields without effect', joinNames(metadata.ignored_fields)],
         ['Caller', caller.name],
         ['User agent', caller.user_agent],
         ['Key name', metadata.api_key_name],
@@ -94,6 +95,11 @@ export function listTimings(record: TrafficSummary): Timing[] {
     if (typeof ms === 'number') timings.push({ label, fromMs: ms, toMs: ms })
   }
   return timings
+}
+
+/** What the notice named (decisions.md 70); undefined where nothing was left out. */
+function joinNames(value: unknown): string | undefined {
+  return Array.isArray(value) && value.length > 0 ? value.join(', ') : undefined
 }
 
 function readObject(value: unknown): Values {
