@@ -128,7 +128,7 @@ const PATTERNS: readonly RegExp[] = [
   new RegExp(`\\bunsupported parameters?: ${NAME}`, 'gi'),
   new RegExp(`\\bunknown parameters?: ${NAME}`, 'gi'),
   /\bunrecognized request arguments? supplied: (\w[\w.]*\b(?:, \w[\w.]*\b)*)/gi,
-  new RegExp(`${NAME}(?: parameter)? is only allowed when\\b`, 'gi'),
+  new RegExp(`${NAME}(?: parameter)? is only allowed when (?!the value\\b)`, 'gi'),
   /'loc': \(([^()]{1,200})\), 'msg': 'Extra inputs are not permitted'/g,
   /^([\w.[\]]+)[ \t]*\n\s+Extra inputs are not permitted/gm,
   /([\w.[\]]+): Extra inputs are not permitted/g,
@@ -136,20 +136,22 @@ const PATTERNS: readonly RegExp[] = [
   new RegExp(`\\bargument not supported(?: on this model)?: ${NAME}`, 'gi'),
   new RegExp(`\\bdoes not support parameter ${NAME}`, 'gi'),
   /\bdoes not support parameters: \[([^\]]{1,400})\]/gi,
-  new RegExp(`\\bdoes not support the ${NAME} parameter\\b`, 'gi'),
-  new RegExp(`\\bparameter ${NAME} is not (?:supported|allowed|permitted|recognized)\\b`, 'gi'),
   /\bunrecognized keys?(?:\(s\))?(?: in object)?: ([^.\n]{1,400})/gi,
   /\badditional properties are not allowed \(([^)]{1,400}) (?:was|were) unexpected\)/gi,
   /\bextra parameters \[([^\]]{1,400})\] are not allowed\b/gi,
   new RegExp(`\\bunknown field ${NAME}`, 'gi')
 ]
 
-/** A sentence of a refused value says so. */
-const VALUE = /\bvalues?\b/i
-const NOT_SUPPORTED = new RegExp(
-  `(?:^|\\s)${NAME} is not (?:supported|permitted|allowed) (?:with|by|for|on|in) (?:this|the)\\b`,
-  'gi'
-)
+/** A sentence of a refused value says so, or names its bound. */
+const VALUE =
+  /\bvalues?\b|\b(?:to|must|should|cannot|can't) (?:be|have|exceed|contain)\b|\b(?:greater|larger|longer|more|less|fewer|shorter|higher|lower) than\b|\bat (?:most|least)\b|\bbetween\b/i
+/** Each finds one name in a sentence that may be about a value too. */
+const SENTENCES: readonly RegExp[] = [
+  new RegExp(`(?:^|\\s)${NAME} is not (?:supported|permitted|allowed) (?:with|by|for|on|in) (?:this|the)\\b`, 'gi'),
+  // A value may follow the name.
+  new RegExp(`\\bdoes not support the ${NAME} parameter\\b(?! ["'\x60])`, 'gi'),
+  new RegExp(`\\bparameter ${NAME} is not (?:supported|allowed|permitted|recognized)\\b`, 'gi')
+]
 const UNSUPPORTED_PROPERTY = /(?:'([\w.[\]]+)' : )?property '([\w.[\]]+)' is unsupported/g
 const UNKNOWN_NAME = /\bunknown name "([\w.]+)"(?: at '([\w.[\]]+)')?: cannot find field/gi
 const BOTH_GIVEN = /["'`]?temperature["'`]? and ["'`]?top_p["'`]? cannot both be\b/i
@@ -166,7 +168,9 @@ function findPaths(text: string): string[][] {
   }
   for (const sentence of text.split(/[.!?]\s/)) {
     if (VALUE.test(sentence)) continue
-    for (const [, name = ''] of sentence.matchAll(NOT_SUPPORTED)) paths.push(splitPath(name))
+    for (const pattern of SENTENCES) {
+      for (const [, name = ''] of sentence.matchAll(pattern)) paths.push(splitPath(name))
+    }
   }
   for (const [, place = '', name = ''] of text.matchAll(UNSUPPORTED_PROPERTY)) paths.push(splitPath(`${place}.${name}`))
   for (const [, name = '', place = ''] of text.matchAll(UNKNOWN_NAME)) paths.push(splitPath(`${place}.${name}`))
