@@ -172,6 +172,7 @@ function keep(request: NormalizedRequest): Omission {
 const GENERATION_CONTROLS: ReadonlyArray<keyof Sampling & FieldName> = [
   'temperature',
   'topP',
+  'topK',
   'maxOutputTokens',
   'presencePenalty',
   'frequencyPenalty',

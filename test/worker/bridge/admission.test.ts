@@ -646,6 +646,17 @@ for (const protocol of Object.keys(families) as ClientProtocol[]) {
     t.throws(() => send(protocol, {}, { model: 'no-usage' }), { code: 'unsupported_semantic', param: 'model' })
   })
 
+  const topKs: Partial<Record<ClientProtocol, [JsonObject, string[]]>> = {
+    messages: [{ top_k: 5 }, ['max_tokens', 'top_k']],
+    content: [{ generationConfig: { temperature: 1, topK: 5 } }, ['generationConfig.temperature', 'generationConfig.topK']]
+  }
+  const topK = topKs[protocol]
+  if (topK !== undefined) {
+    t.test(`${protocol}: a top_k is named with the other settings of generation (decisions.md 70)`, async t => {
+      t.strictSame(send(protocol, topK[0], { model: 'no-generation_controls' }).leftOut, topK[1])
+    })
+  }
+
   t.test(`${protocol}: a stream needs its two features`, async t => {
     t.ok(send(protocol, {}, { isStream: true }))
     const param = protocol === 'content' ? undefined : 'stream'
