@@ -648,7 +648,10 @@ for (const protocol of Object.keys(families) as ClientProtocol[]) {
 
   const topKs: Partial<Record<ClientProtocol, [JsonObject, string[]]>> = {
     messages: [{ top_k: 5 }, ['max_tokens', 'top_k']],
-    content: [{ generationConfig: { temperature: 1, topK: 5 } }, ['generationConfig.temperature', 'generationConfig.topK']]
+    content: [
+      { generationConfig: { temperature: 1, topK: 5 } },
+      ['generationConfig.temperature', 'generationConfig.topK']
+    ]
   }
   const topK = topKs[protocol]
   if (topK !== undefined) {

@@ -19,13 +19,9 @@ import { CompletionsEditor } from './response-editor.ts'
 /** The names of the output limit. The third is not of the wire: the gateway takes it as another name of the first. */
 const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
 
-/** Members with which a client chooses another model or provider behind the alias: nothing falls back in silence (specification.md 1.1). */
-const OTHER_ROUTES = ['models', 'fallbacks', 'route'] as const
-
 /** Members that an `extra_body` may not set: admission has decided on them, or the gateway sets them itself. */
 const DECIDED: ReadonlySet<string> = new Set([
   ...LIMITS,
-  ...OTHER_ROUTES,
   'function_call',
   'functions',
   'messages',
@@ -52,11 +48,6 @@ export const completionsSameWire: SameWireCodec<ChatCompatibleOptions, ChatCompa
     const edits = new JsonEdits()
     const leftOut = editOwnMembers(body, edits, DECIDED)
     if (upstreamModel !== undefined) edits.set(['model'], upstreamModel)
-    for (const name of OTHER_ROUTES) {
-      if (!Object.hasOwn(body, name)) continue
-      edits.drop(name)
-      if (body[name] !== null) leftOut.push(name)
-    }
     // Records always need the usage (field-lessons.md D2); the client sees it only where it asked for it.
     if (isStream) askForUsage(body, edits)
     leftOut.push(...editLimits(body, edits, target), ...editUndeclared(body, edits, target))
@@ -93,13 +84,22 @@ function askForUsage({ stream_options: options }: JsonObject, edits: JsonEdits):
 
 /** What the alias does not declare: an effort is left out, and JSON without a schema is refused (decisions.md 69 and 74). */
 function editUndeclared(body: JsonObject, edits: JsonEdits, { features }: SameWireTarget): string[] {
-  const { reasoning_effort: effort = null, response_format: format } = body
+  const { reasoning_effort: effort = null, reasoning, response_format: format } = body
   const isJsonMode = isJsonObject(format) && format.type === 'json_object' && !isJsonObject(format.schema)
   if (isJsonMode && features?.includes('json_object_output') === false)
     throw refuseJsonWithoutSchema('response_format.type')
-  if (effort === null || features?.includes('reasoning_effort') !== false) return []
-  edits.drop('reasoning_effort')
-  return ['reasoning_effort']
+  if (features?.includes('reasoning_effort') !== false) return []
+  const leftOut: string[] = []
+  if (effort !== null) {
+    edits.drop('reasoning_effort')
+    leftOut.push('reasoning_effort')
+  }
+  // The name of the services that have one interface for many models.
+  if (isJsonObject(reasoning) && (reasoning.effort ?? null) !== null) {
+    edits.drop('reasoning', 'effort')
+    leftOut.push('reasoning.effort')
+  }
+  return leftOut
 }
 
 function editConversationMedia({ messages = [], features, isLocal }: SameWireTarget, edits: JsonEdits): string[] {

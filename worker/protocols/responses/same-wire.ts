@@ -20,15 +20,15 @@ import { toWireCallId } from './provider/write-input.ts'
 /** Nothing of the body was written in another form. */
 const READING: ResponsesCompatibleReading = { toolNames: new Map(), droppedToolCalls: 0 }
 
-/** Members with which a client chooses another model or provider behind the alias: nothing falls back in silence (specification.md 1.1). */
-const OTHER_ROUTES = ['models', 'fallbacks', 'route'] as const
+const LIMIT = 'max_output_tokens'
+const OTHER_LIMIT = 'max_tokens'
+const LIMITS = [LIMIT, OTHER_LIMIT] as const
 
 /** Members that an `extra_body` may not set: admission has decided on them. */
 const DECIDED: ReadonlySet<string> = new Set([
-  ...OTHER_ROUTES,
   'input',
   'instructions',
-  'max_output_tokens',
+  ...LIMITS,
   'model',
   'parallel_tool_calls',
   'previous_response_id',
@@ -52,17 +52,7 @@ export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, Respon
     const edits = new JsonEdits()
     const leftOut = editOwnMembers(body, edits, DECIDED)
     if (upstreamModel !== undefined) edits.set(['model'], upstreamModel)
-    for (const name of OTHER_ROUTES) {
-      if (!Object.hasOwn(body, name)) continue
-      edits.drop(name)
-      if (body[name] !== null) leftOut.push(name)
-    }
-    const bounded = boundLimit(body.max_output_tokens, outputTokensMax)
-    if (bounded !== undefined) {
-      edits.set(['max_output_tokens'], bounded)
-      leftOut.push('max_output_tokens')
-    }
-    leftOut.push(...editUndeclared(body, edits, target))
+    leftOut.push(...editLimit(body, edits, outputTokensMax), ...editUndeclared(body, edits, target))
     if (Array.isArray(body.input)) for (const [index, item] of body.input.entries()) editItem(item, edits, index)
     leftOut.push(...editMedia(media, edits))
     return {
@@ -104,6 +94,17 @@ function isEndMark(frame: Buffer): boolean {
 /** Only the events with the whole response name the model: the others are not stepped through. An escape may spell any name. */
 function mayNameModel(frame: Buffer): boolean {
   return frame.includes('"response"') || frame.includes('\\u')
+}
+
+/** Bounds the output limit. The name of chat completions is not of the wire: the gateway takes it as another name of the limit. */
+function editLimit(body: JsonObject, edits: JsonEdits, outputTokensMax: number | undefined): string[] {
+  const [name] = LIMITS.filter(limit => (body[limit] ?? null) !== null)
+  if (name === undefined) return []
+  const bounded = boundLimit(body[name], outputTokensMax)
+  if (bounded !== undefined) edits.set([name], bounded)
+  if (name === OTHER_LIMIT && !Object.hasOwn(body, LIMIT)) edits.rename([name], LIMIT)
+  else if (Object.hasOwn(body, OTHER_LIMIT)) edits.drop(OTHER_LIMIT)
+  return bounded === undefined ? [] : [name]
 }
 
 /** What the alias does not declare: an effort is left out, and JSON without a schema is refused (decisions.md 69 and 74). */

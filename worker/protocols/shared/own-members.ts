@@ -9,12 +9,16 @@ import type { ParameterTable } from './parameters.ts'
 /** They may be secrets, and belong to no wire. */
 const ownParameters: ParameterTable = { ...extraMembers, ...sdkOptions, auth_token: sdkOption }
 
+/** Members with which a client chooses another model or provider behind the alias: nothing falls back in silence (specification.md 1.1). */
+const otherRoutes = ['models', 'fallbacks', 'route'] as const
+const OTHER_ROUTES: ReadonlySet<string> = new Set(otherRoutes)
+
 /** The `extra_body` of SDKs, whose members are meant to be members of the body. */
 const EXTRA = 'extra_body'
 
 /**
- * Leaves out the members of SDKs and of the gateway, and puts the members of an `extra_body` in its place. Raises `unsupported_parameter` for one
- * that is no object.
+ * Leaves out the members of SDKs and of the gateway and those that choose another route, and puts the members of an `extra_body` in its place.
+ * Raises `unsupported_parameter` for one that is no object.
  * @param decided members that an `extra_body` may not set, because the gateway has decided on them.
  * @returns the client's fields that have no effect although they ask for something.
  */
@@ -25,7 +29,10 @@ export function editOwnMembers(body: JsonObject, edits: JsonEdits, decided: Read
     if (Object.keys(metadata).length === 1) edits.drop('metadata')
     else edits.drop('metadata', REPLAY_MARK)
   }
-  return Object.hasOwn(body, EXTRA) ? spreadExtra(body, edits, decided) : []
+  const routes = otherRoutes.filter(name => Object.hasOwn(body, name))
+  for (const name of routes) edits.drop(name)
+  const leftOut = Object.hasOwn(body, EXTRA) ? spreadExtra(body, edits, decided) : []
+  return [...leftOut, ...routes.filter(name => body[name] !== null)]
 }
 
 function spreadExtra(body: JsonObject, edits: JsonEdits, decided: ReadonlySet<string>): string[] {
@@ -35,7 +42,7 @@ function spreadExtra(body: JsonObject, edits: JsonEdits, decided: ReadonlySet<st
   if (!isJsonObject(extra)) {
     throw new GatewayError('unsupported_parameter', { param: EXTRA, message: `'${EXTRA}' must be an object.` })
   }
-  const isRefused = (name: string) => decided.has(name) || Object.hasOwn(ownParameters, name)
+  const isRefused = (name: string) => decided.has(name) || OTHER_ROUTES.has(name) || Object.hasOwn(ownParameters, name)
   const [refused, taken] = [true, false].map(is => Object.keys(extra).filter(name => isRefused(name) === is))
   edits.spread([EXTRA], new Set(refused))
   // An SDK lets them win over the members of the body.

@@ -69,6 +69,15 @@ t.test('the output limit is bounded, and named as the alias says (decisions.md 7
   t.same(limits('"max_tokens":"many"', { outputTokensMax: 100 }), [',"max_tokens":"many"', undefined])
 })
 
+t.test('an effort that the alias does not declare is left out under both of its names (decisions.md 74)', async t => {
+  const text = `{"model":"m",${messages},"reasoning_effort":"high","reasoning":{"effort":"high","exclude":true}}`
+  t.same(send(text, { features: ['text'] }), [
+    `{"model":"exact",${messages},"reasoning":{"exclude":true}}`,
+    ['reasoning_effort', 'reasoning.effort']
+  ])
+  t.equal(only(text, { features: ['reasoning_effort'] }), text.replace('"m"', '"exact"'))
+})
+
 t.test(
   'another model or provider is not chosen behind the alias, and a client is told so (specification.md 1.1)',
   async t => {

@@ -63,6 +63,12 @@ t.test('limits and features of the alias hold', async t => {
   const high = send('{"model":"a","input":"x","max_output_tokens":9000}', { outputTokensMax: 4096 })
   t.equal(high.body.max_output_tokens, 4096)
   t.same(high.leftOut, ['max_output_tokens'])
+  // The name of chat completions is the limit too, so that what is admitted is what is sent.
+  const other = send('{"model":"a","max_tokens":9000,"input":"x"}', { outputTokensMax: 4096 })
+  t.equal(other.bytes, '{"model":"exact-model","max_output_tokens":4096,"input":"x"}')
+  t.same(other.leftOut, ['max_tokens'])
+  const both = send('{"model":"a","max_tokens":5,"input":"x","max_output_tokens":5}')
+  t.equal(both.bytes, '{"model":"exact-model","input":"x","max_output_tokens":5}')
   const effort = send('{"model":"a","input":"x","reasoning":{"effort":"low","summary":"auto"}}', { features: ['text'] })
   t.same(effort.body.reasoning, { summary: 'auto' })
   t.same(effort.leftOut, ['reasoning.effort'])

@@ -49,3 +49,9 @@ t.test(
     }
   }
 )
+
+t.test('no wire gets a member that chooses another model or provider (decisions.md 72)', async t => {
+  const routes = { models: ['a'], fallbacks: null, route: 'fallback' }
+  t.strictSame(send({ a: 1, ...routes }), [{ a: 1 }, ['models', 'route']])
+  t.strictSame(send({ extra_body: { ...routes, a: 1 } }), [{ a: 1 }, ['extra_body.models', 'extra_body.route']])
+})
