@@ -69,7 +69,8 @@ const completions: Family = {
     results.map(({ call, value }) => ({ role: 'tool', tool_call_id: call.id, content: JSON.stringify(value) }))
 }
 
-function addUpDeltas(frames: Loose[]): Loose {
+/** The message that the chunks of a stream add up to. */
+export function addUpDeltas(frames: Loose[]): Loose {
   const calls: Loose[] = []
   const details: Loose[] = []
   let content = ''
@@ -141,7 +142,8 @@ const messages: Family = {
   ]
 }
 
-function addUpBlocks(frames: Loose[]): Loose[] {
+/** The blocks that the events of a stream add up to. */
+export function addUpBlocks(frames: Loose[]): Loose[] {
   const blocks: Loose[] = []
   for (const { type, index, content_block: block, delta } of frames) {
     if (type === 'content_block_start') blocks[index] = { ...block, json: '' }
@@ -151,10 +153,16 @@ function addUpBlocks(frames: Loose[]): Loose[] {
     if (delta.signature !== undefined) blocks[index].signature += delta.signature
     blocks[index].json += delta.partial_json ?? ''
   }
-  return blocks.map(({ json, ...block }) =>
-    // The service sends no arguments as an empty text.
-    block.type === 'tool_use' ? { ...block, input: JSON.parse(json === '' ? '{}' : json) } : block
-  )
+  return blocks.map(({ json, ...block }) => (block.type === 'tool_use' ? { ...block, input: readInput(json) } : block))
+}
+
+/** The service sends no arguments as an empty text; of cut ones an SDK keeps an object too. */
+function readInput(json: string): object {
+  try {
+    return JSON.parse(json === '' ? '{}' : json)
+  } catch {
+    return {}
+  }
 }
 
 const content: Family = {

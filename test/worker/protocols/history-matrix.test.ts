@@ -16,7 +16,9 @@ import { messagesCompatibleFace } from '../../../worker/protocols/messages/provi
 import { nativeV1Face } from '../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
+import { responsesCompatibleFace } from '../../../worker/protocols/responses/provider/face.ts'
 import { joinFrames } from '../../../worker/protocols/shared/stream-frames.ts'
+import { addUpBlocks, addUpDeltas } from '../../end-to-end/tool-loops/families.ts'
 import { plainOptions } from '../../support/native-route.ts'
 
 type Protocol = keyof typeof clientFaces
@@ -132,8 +134,8 @@ function readTurn(protocol: Protocol, response: Loose): Loose[] {
   }
 }
 
-/** The same of a stream, for the families whose last event or chunks are what the client keeps. */
-function readStreamedTurn(protocol: Protocol, frames: string): Loose[] | undefined {
+/** The same of a stream, as the client adds it up. */
+function readStreamedTurn(protocol: Protocol, frames: string): Loose[] {
   const events: Loose[] = frames
     .split('\n')
     .filter(line => line.startsWith('data: {'))
@@ -142,7 +144,8 @@ function readStreamedTurn(protocol: Protocol, frames: string): Loose[] | undefin
     const last = events.findLast(({ type }) => String(type).match(/^response\.(?:completed|incomplete)$/))
     return [...((last?.response?.output ?? []) as Loose[])]
   }
-  if (protocol !== 'content') return undefined
+  if (protocol === 'completions') return [addUpDeltas(events)]
+  if (protocol === 'messages') return [{ role: 'assistant', content: addUpBlocks(events) } as unknown as Loose]
   return events.flatMap(({ candidates }) =>
     candidates?.[0]?.content === undefined ? [] : [candidates[0].content as Loose]
   )
@@ -194,7 +197,8 @@ const routes: Record<string, [ProviderFace, object]> = {
   'native v2': [nativeV2Face as ProviderFace, plainOptions],
   chat: [chatCompatibleFace as ProviderFace, options],
   messages: [messagesCompatibleFace as ProviderFace, options],
-  content: [contentCompatibleFace as ProviderFace, options]
+  content: [contentCompatibleFace as ProviderFace, options],
+  responses: [responsesCompatibleFace as ProviderFace, options]
 }
 
 /** How often each wire writes a call and a result. */
@@ -203,7 +207,8 @@ const marks: Record<string, [call: RegExp, result: RegExp]> = {
   'native v2': [/"function_call":\{"name"/g, /"function_result":/g],
   chat: [/"type":"function","function":\{"name":"f","arguments"/g, /"role":"tool"/g],
   messages: [/"type":"tool_use"/g, /"type":"tool_result"/g],
-  content: [/"functionCall":/g, /"functionResponse":/g]
+  content: [/"functionCall":/g, /"functionResponse":/g],
+  responses: [/"type":"function_call"/g, /"type":"function_call_output"/g]
 }
 
 function check(name: string, protocol: Protocol, turn: Loose[]): void {
@@ -213,7 +218,7 @@ function check(name: string, protocol: Protocol, turn: Loose[]): void {
       const request = read(protocol, body)
       t.equal(request.refusal, undefined)
       const written = face.writeChat(request, { upstreamModel: 'm', features }, faceOptions)
-      const text = JSON.stringify(written.body.messages ?? written.body.contents)
+      const text = JSON.stringify(written.body.messages ?? written.body.contents ?? written.body.input)
       const [call, result] = marks[route] as [RegExp, RegExp]
       t.strictSame(
         [text.match(call)?.length ?? 0, text.match(result)?.length ?? 0],
@@ -232,8 +237,7 @@ for (const protocol of Object.keys(families) as Protocol[]) {
       const context = contextOf(protocol)
       check(name, protocol, readTurn(protocol, face.writeResponse(accumulateEvents(events), context) as Loose))
       const frames = joinFrames(face.createStreamWriter(context).write(events))
-      const streamed = readStreamedTurn(protocol, frames)
-      if (streamed !== undefined) check(`${name}, streamed`, protocol, streamed)
+      check(`${name}, streamed`, protocol, readStreamedTurn(protocol, frames))
     }
   })
 }

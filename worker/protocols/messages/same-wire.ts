@@ -126,10 +126,14 @@ function isEnabled(thinking: JsonValue | undefined): thinking is JsonObject {
   return isJsonObject(thinking) && thinking.type === 'enabled'
 }
 
-/** True for a conversation that ends with the results of a turn which does not begin with thinking. */
+/**
+ * True for a conversation that ends with the results of a turn which does not begin with thinking. The service joins the messages behind that
+ * turn.
+ */
 function isThoughtMissing(messages: readonly JsonValue[]): boolean {
-  if (readFirstType(messages.at(-1)) !== 'tool_result') return false
-  return !['thinking', 'redacted_thinking'].includes(readFirstType(messages.at(-2)) ?? '')
+  const turn = messages.findLastIndex(message => isJsonObject(message) && message.role === 'assistant')
+  if (readFirstType(messages[turn + 1]) !== 'tool_result') return false
+  return !['thinking', 'redacted_thinking'].includes(readFirstType(messages[turn]) ?? '')
 }
 
 function readFirstType(message: JsonValue | undefined): string | undefined {
