@@ -172,7 +172,8 @@ t.test('the documents describe a content alias: what it declares, and what its w
     const { status, json } = await get(`${url}/bridge/capabilities?model=${aliases.keyed}&protocol=${protocol}`)
     t.equal(status, 200)
     t.match(json, { model: aliases.keyed, provider_kind: 'content_compatible', provider_profile_id: 'content-keyed' })
-    for (const name of ['text_input', 'streaming', 'function_tools', 'json_schema_output', 'image_input']) {
+    const declared = ['text_input', 'streaming', 'function_tools', 'json_schema_output', 'image_input', 'file_input']
+    for (const name of [...declared, 'reasoning_controls']) {
       t.equal(json.capabilities[name].state, 'supported', `${protocol}: ${name}`)
     }
     for (const name of ['hosted_web_search', 'conversation_state']) {

@@ -12,7 +12,7 @@ export const chatCompatibleCapabilities: ProviderCapabilities = {
     'hosted_url_extraction',
     'hosted_web_search',
     'previous_response_state',
-    // An effort is forwarded; a request for a summary is refused.
+    // A request for a summary is left out, with a notice.
     'reasoning_summary'
   ],
   invariants: []

@@ -11,9 +11,7 @@ export const messagesCompatibleCapabilities: ProviderCapabilities = {
     'hosted_image_generation',
     'hosted_url_extraction',
     'hosted_web_search',
-    'previous_response_state',
-    // An effort is forwarded; a request for a summary is refused.
-    'reasoning_summary'
+    'previous_response_state'
   ],
   invariants: []
 }
