@@ -33,7 +33,11 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: `[[text:shown ${HOSTILE}]]` }] })
+      body: JSON.stringify({
+        model,
+        messages: [{ role: 'user', content: `[[text:shown ${HOSTILE}]]` }],
+        service_tier: 'flex'
+      })
     }).then(response => response.text())
   const rows = (page: Page) => page.locator('tr.record')
   /** A record is stored after its response, so a search that follows at once may miss it. */
@@ -114,6 +118,9 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await dialog.getByRole('region', { name: 'Timings' }).getByText('Upstream').waitFor()
     t.match(await dialog.getByRole('region', { name: 'Tokens' }).innerText(), /\d+ input, \d+ output, \d+ in total/)
     t.match(await dialog.getByRole('region', { name: 'Route' }).innerText(), /GigaChat-2-Pro/)
+    // decisions.md 70
+    const facts = dialog.getByRole('region', { name: 'Request', exact: true })
+    t.match(await facts.innerText(), /Fields without effect\s+service_tier/)
     await dialog.getByRole('button', { name: 'Show request' }).click()
     await dialog.getByRole('region', { name: 'Request body' }).getByText(HOSTILE.slice(0, 20)).waitFor()
     await dialog.getByRole('button', { name: 'Show response' }).click()
