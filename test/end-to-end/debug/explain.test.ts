@@ -23,7 +23,7 @@ interface Route {
 
 interface Explained {
   accepted: boolean
-  error?: { status: number; message: string }
+  error?: { status: number; message: string; param?: string }
   fields: Field[]
   complete: boolean
   route?: { provider_kind: string; profile_id: string; public_model: string }
@@ -40,7 +40,9 @@ async function compare(t: Test, { explain, send }: Route): Promise<{ refused: nu
     if (!json.accepted) {
       counts.refused++
       t.equal(sent.status, json.error?.status, request.name)
-      t.ok(sent.text.includes(JSON.stringify(json.error?.message).slice(1, -1)), request.name)
+      // Some families write the field in a form of their own in front of the message.
+      const message = json.error?.message.replace(`'${json.error.param}' `, '')
+      t.ok(sent.text.includes(JSON.stringify(message).slice(1, -1)), request.name)
       t.equal(sent.upstream, undefined, 'nothing was sent upstream')
       t.ok(json.fields.some(({ verdict }) => verdict === 'refused'))
       continue
@@ -104,11 +106,13 @@ t.test('an alias of another provider does with every recorded request what its e
       return { status, text, upstream: chat?.body }
     }
   })
-  t.ok(counts.refused > 5)
+  t.ok(counts.refused > 0)
+  // Only what the wire cannot carry is refused (decisions.md 69); the rest is left out.
+  t.ok(counts.ignored > 20)
 
   const chat = { model: 'edge-large', messages: [{ role: 'user', content: 'hi' }], temperature: 0.5 }
   const upstream = await call('/_debug/translate', { from: 'openai', to: 'upstream', payload: chat })
-  t.strictSame(upstream.json.payload, { ...chat, model: 'emulator-large', stream: false }, 'the body of the wire')
+  t.strictSame(upstream.json.payload, { ...chat, model: 'emulator-large' }, 'the body as the client wrote it')
   const selected = await call('/_debug/translate', {
     from: 'anthropic',
     to: 'upstream',
