@@ -419,7 +419,7 @@ t.test('arguments of a history that are of another type are refused with their p
     messages: {
       messages: [
         { role: 'user', content: 'go' },
-        { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'a', input: 'x' }] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'a', input: 7 }] },
         { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'x' }] }
       ]
     },
