@@ -1,10 +1,11 @@
 // Starts the OpenTelemetry SDK with nothing but traces: no instrumentation, no detectors, no
-// metrics, no logs (operations.md 11.1 and 11.6). Nothing is registered for the process: spans come
-// from the gateway alone, so several workers in one process have a provider each.
+// metrics, no logs (operations.md 11.1 and 11.6). Spans come from the gateway alone, so nothing stays
+// registered for the process, and several workers in one process have a provider each.
 import { randomUUID } from 'node:crypto'
-import type { Tracer } from '@opentelemetry/api'
+import { context, type Tracer, trace } from '@opentelemetry/api'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
-import { AlwaysOnSampler, type IdGenerator, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { NodeSDK } from '@opentelemetry/sdk-node'
+import { AlwaysOnSampler, type IdGenerator, type SpanProcessor, StackContextManager } from '@opentelemetry/sdk-trace'
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions'
 
 export interface ProviderOptions {
@@ -26,7 +27,7 @@ const SERVICE_NAME = 'llm-gateway'
 const SPAN_LIMITS = { attributeCountLimit: 256, eventCountLimit: 256 }
 
 export function startProvider(options: ProviderOptions): TraceProvider {
-  const provider = new TracerProvider({
+  const sdk = new NodeSDK({
     // The default names the SDK.
     resource: defaultResource().merge(
       resourceFromAttributes({
@@ -40,16 +41,28 @@ export function startProvider(options: ProviderOptions): TraceProvider {
         'openinference.project.name': options.projectName
       })
     ),
+    autoDetectResources: false,
     // Which requests are traced is decided at their head, and again when they fail: what reaches the SDK is exported.
     sampler: new AlwaysOnSampler(),
     idGenerator: options.idGenerator,
     spanProcessors: [options.queue],
-    spanLimits: SPAN_LIMITS
+    spanLimits: SPAN_LIMITS,
+    metricReaders: [],
+    logRecordProcessors: [],
+    // Spans name their parents, so nothing has to follow asynchronous calls.
+    contextManager: new StackContextManager(),
+    textMapPropagator: null
   })
+  sdk.start()
+  const tracer = trace.getTracer(SERVICE_NAME, options.version)
+  // The SDK registers its provider for the process, and a provider that is registered already stays:
+  // the next worker in the process would export to the collector of this one.
+  trace.disable()
+  context.disable()
   return {
-    tracer: provider.getTracer(SERVICE_NAME, options.version),
+    tracer,
     async close() {
-      await provider.shutdown().catch(() => undefined)
+      await sdk.shutdown().catch(() => undefined)
     }
   }
 }
