@@ -253,7 +253,7 @@ for (const exchange of exchanges) {
     await check(t, createResponsesAgent(exchange), {
       ...exchange,
       earlier: responsesAgent.writeEarlierTurns(!isV1),
-      wireTools: writeWireTools(agentTools),
+      wireTools: [...writeWireTools(agentTools), responsesAgent.freeFormTool],
       rest: isV1
         ? { model, reasoning_effort: 'high' }
         : { model, model_options: { reasoning: { effort: 'high' } }, parallel_tool_calls: true },

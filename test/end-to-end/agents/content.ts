@@ -32,7 +32,8 @@ export const wireTools = [
     parameters: {
       type: 'object',
       properties: {
-        tags: { type: ['array', 'null'], items: { type: 'string', format: 'enum', enum: ['a', 'b'] } },
+        // `format: enum` is no format of another wire (decisions.md 83).
+        tags: { type: ['array', 'null'], items: { type: 'string', enum: ['a', 'b'] } },
         fact: { type: 'string', description: 'The fact', minLength: 1 },
         weight: { type: 'number', format: 'float' }
       },

@@ -3,6 +3,18 @@
 import { PROMPT, type Turn, writeCallTurns } from './task.ts'
 import { agentTools } from './tools.ts'
 
+/** The tool in free form, as the upstream is offered it (decisions.md 77). */
+export const freeFormTool = {
+  name: 'apply_patch_freeform',
+  description: 'The text of `input` must match this lark grammar:\nstart: "a"',
+  parameters: {
+    type: 'object',
+    properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+    required: ['input'],
+    additionalProperties: false
+  }
+}
+
 export const instructions =
   'You are a coding agent running in a terminal.\n\n' +
   Array.from(
