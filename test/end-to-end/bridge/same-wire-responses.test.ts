@@ -47,9 +47,9 @@ t.test('reasoning keeps its encrypted content over the turns of a streaming loop
   ])
   const [, call] = first.output
   if (call?.type !== 'function_call') throw new Error('There is no call.')
-  // The service does not know what the SDK's helper adds to a call.
-  const { parsed_arguments: _parsed, ...plain } = call
-  input.push(first.output[0] as OpenAI.Responses.ResponseReasoningItem, plain, {
+  // The helper of the SDK adds `parsed_arguments` to a call, which the service does not know.
+  t.ok('parsed_arguments' in call)
+  input.push(first.output[0] as OpenAI.Responses.ResponseReasoningItem, call, {
     type: 'function_call_output',
     call_id: call.call_id,
     output: 'sunny'

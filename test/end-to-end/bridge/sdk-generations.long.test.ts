@@ -48,7 +48,9 @@ for (const provider of providers) {
       for (const name of ['authorization', 'x-api-key', 'x-goog-api-key']) {
         t.ok(requests.every(({ headers }) => headers[name] === expected[name]))
       }
-      t.strictSame(receivedNatively(), [])
+      // The inventory of the native profile is read beside them.
+      const chats = receivedNatively().filter(({ path }) => path.includes('/chat/'))
+      t.strictSame(chats, [])
       // The emulator keeps a limited number of requests.
       emulator.reset()
     })

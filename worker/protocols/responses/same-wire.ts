@@ -124,17 +124,21 @@ function putText(member: Place, text: string, edits: JsonEdits): void {
   edits.set(member, { type: 'input_text', text })
 }
 
-/** Members of items that only the gateway writes. */
+/** What the stream helper of the official SDK adds to a call, and to a text; the service refuses both. */
+const PARSED_ARGUMENTS = 'parsed_arguments'
+const PARSED = 'parsed'
+
+/** Members of items that only the gateway or an SDK writes. */
 const OWN_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   image_generation_call: ['file_id', 'mime', 'target'],
-  function_call: ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id'],
+  function_call: [PARSED_ARGUMENTS, 'tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id'],
   function_call_output: ['tools_state_id', 'tool_state_id', 'functions_state_id', 'function_state_id']
 }
 
 /** An item that only the gateway writes: a model of a hosted tool that no provider of this wire has. */
 const OWN_ITEM = 'model_3d_generate_call'
 
-/** Takes out of an item of the history what only the gateway wrote. */
+/** Takes out of an item of the history what only the gateway or an SDK wrote. */
 function editItem(item: JsonValue, edits: JsonEdits, index: number): void {
   if (!isJsonObject(item)) return
   const { type, call_id: callId, content } = item
@@ -152,8 +156,9 @@ function editItem(item: JsonValue, edits: JsonEdits, index: number): void {
   for (const name of own ?? []) if (Object.hasOwn(item, name)) edits.drop('input', index, name)
   if (!Array.isArray(content)) return
   for (const [number, part] of content.entries()) {
-    if (isJsonObject(part) && Object.hasOwn(part, 'inline_data')) {
-      edits.drop('input', index, 'content', number, 'inline_data')
+    if (!isJsonObject(part)) continue
+    for (const name of ['inline_data', PARSED]) {
+      if (Object.hasOwn(part, name)) edits.drop('input', index, 'content', number, name)
     }
   }
 }
