@@ -21,9 +21,13 @@ const LINGER_MS = 1000
 
 /**
  * Closes the connection behind what was written, without the end of the response: FIN and no reset.
- * Resolves when it is closed. `lastChunk`, unless it is empty, is written before.
+ * Resolves when it is closed. From the call on, the connection serves no further request.
+ * @param written resolves when the frames before the end are written to the response.
+ * @param lastChunk is written behind them, unless it is empty.
  */
-export async function cutResponse(response: ServerResponse, lastChunk: string): Promise<void> {
+export async function cutResponse(response: ServerResponse, written: Promise<void>, lastChunk: string): Promise<void> {
+  findConnection(response.req.socket)?.stop()
+  await written
   if (lastChunk !== '') {
     await pause(LAST_CHUNK_PAUSE_MS)
     if (response.destroyed) return
@@ -33,7 +37,6 @@ export async function cutResponse(response: ServerResponse, lastChunk: string): 
   await closedWithin(response, LEAVE_MS)
   const { socket } = response
   if (socket === null || response.destroyed) return
-  findConnection(socket)?.stop()
   socket.end()
   await closedWithin(response, LINGER_MS)
   socket.destroy()

@@ -125,7 +125,7 @@ class OpenEventStream implements EventStreamWriter {
     if (this.isClosed) return
     if (text !== '') this.#context.payloadLog?.chunk(this.#context, text)
     this.#context.isCut = true
-    void this.#output.whenWritten().then(() => cutResponse(this.#response, text))
+    void cutResponse(this.#response, this.#output.whenWritten(), text)
   }
 }
 

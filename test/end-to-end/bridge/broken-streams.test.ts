@@ -164,7 +164,7 @@ t.test('decisions.md 108: a request behind a failed stream is not answered', asy
       (socket, text) => {
         if (isSent || !/"error"|response\.failed/.test(text)) return
         isSent = true
-        setTimeout(() => socket.write(writeRequest(family, NATIVE_ALIAS, 'late')), 300)
+        socket.write(writeRequest(family, NATIVE_ALIAS, 'late'))
       }
     )
     t.equal(exchanged.received.split('HTTP/1.1 ').length, 2, family.name)
@@ -174,6 +174,7 @@ t.test('decisions.md 108: a request behind a failed stream is not answered', asy
 })
 
 t.test('decisions.md 108: a client that leaves at the error, or before it, is no fault of the log', async t => {
+  const before = readLog(gateway).length
   const ids: string[] = []
   for (const family of families) {
     const exchanged = await exchange(
@@ -188,7 +189,8 @@ t.test('decisions.md 108: a client that leaves at the error, or before it, is no
   const findLine = (id: string) => readLog(gateway).find(line => line.event === 'http_access' && line.request_id === id)
   await waitUntil(() => ids.every(id => findLine(id) !== undefined), 'every stream has its line')
   for (const id of ids) t.match(findLine(id), { status: 200, lifecycle: 'streaming_aborted' })
-  t.notOk(readLog(gateway).some(line => line.status === 499 || line.event === 'unhandled_fault'))
+  const lines = readLog(gateway).slice(before)
+  t.notOk(lines.some(line => line.status === 499 || line.event === 'unhandled_fault'))
 })
 
 t.test('decisions.md 108: a stream that ends well keeps its connection', async t => {
