@@ -17,7 +17,7 @@ interface Row extends Pick<Caller, 'name' | 'category'> {
   /** Whether a user agent in lower case belongs to this row. */
   matches: (agent: string) => boolean
   /**
-   * The family, whatever the headers say; `of-headers`: only that of the headers. Absent: that of
+   * The family, for all headers; `of-headers`: only that of the headers. Absent: that of
    * the headers, else that of the user agent.
    */
   family?: ClientFamily | 'of-headers'

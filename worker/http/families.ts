@@ -50,7 +50,7 @@ export function createFamilyFinder(operations: readonly Operation[]): FindFamily
   const verbs = readVerbs(operations)
   return (path, headers, query) => {
     const segments = path.split('/').filter(segment => segment !== '')
-    // Clients of this family read no other form, whatever stands before the operation.
+    // Clients of this family read no other form, so the path before the operation does not count.
     const verb = /:(\w+)$/.exec(segments.at(-1) ?? '')?.[1]
     const verbFamily = verb === undefined ? undefined : verbs.get(verb)
     if (verbFamily !== undefined) return verbFamily

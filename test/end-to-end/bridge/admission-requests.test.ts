@@ -196,7 +196,7 @@ t.test('bridge 80: a tool of a namespace goes flat and comes back as it was', as
     { tool_calls: [{ function: { name: 'ns__fn' } }] },
     { role: 'tool', content: 'y' }
   ])
-  // Calls of earlier turns stay, whatever is declared now (decisions.md 75).
+  // Calls of earlier turns stay, also of functions that are not declared now (decisions.md 75).
   const foreign = [
     { ...item, namespace: 'other' },
     { ...item, name: 'other' }

@@ -77,7 +77,7 @@ function checkDeclared(t: Test, body: Loose): void {
   t.ok(patch?.description?.includes(grammar.definition), String(patch?.description))
 }
 
-/** The call and its result arrive, in whatever form the wire has them. */
+/** The call and its result arrive in the form of the wire. */
 function checkHistory(t: Test, body: Loose): void {
   const text = JSON.stringify(body).replaceAll('\\', '')
   t.ok(text.includes(JSON.stringify({ input }).replaceAll('\\', '')), text)

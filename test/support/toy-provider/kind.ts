@@ -29,7 +29,7 @@ export const toyKind: ProviderKindRegistration = {
 
 /**
  * Adds the toy model `toy-relay` to a pool. It has an executor that makes no call: its response is in
- * the client's own protocol, whatever that is, and its bytes are passed on as they are.
+ * the client's own protocol, and its bytes are passed on as they are.
  */
 function withRelay(pool: ExecutorPool): ExecutorPool {
   return {

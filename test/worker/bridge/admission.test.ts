@@ -295,7 +295,7 @@ check('responses', [
     web_search_options: { a: 1 }
   }).map(([name, value]): Row => [{ [name]: value }, `left:${name}`]),
   [{ stream_options: { include_obfuscation: true } }, 'left:stream_options.include_obfuscation'],
-  // What the wire has, under whatever name.
+  // What the wire has, under its own name or another.
   ...Object.entries({ user: 'u', seed: 1, stop: 'x', max_tokens: 5 }).map(
     ([name, value]): Row => [{ [name]: value }, 'ok']
   ),

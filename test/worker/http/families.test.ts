@@ -48,7 +48,7 @@ t.test('an unknown path has a family for its error (operations.md 1.1)', async t
     ['/v1/nope', 'completions'],
     ['/v2/audio/speech', 'completions'],
     ['/v1', 'completions'],
-    // decisions.md 109: an operation of the content family, whatever stands before it.
+    // decisions.md 109: an operation of the content family behind any path.
     ['/v1/nope/models/x:generateContent', 'content'],
     ['/v1/chat/x:streamGenerateContent', 'content'],
     ['/nope/x:embedContent', 'content'],

@@ -21,7 +21,10 @@ export interface DescribedHistory {
 
 type MediaOptions = Pick<NativeOptions, 'isImageInputEnabled' | 'attachmentLimits'>
 
-/** Describes what only the type, the size or the operator's settings forbid: whatever else fails is known when a file is uploaded. */
+/**
+ * Describes media that their type, their size or the operator's settings forbid. Every other fault
+ * shows only when the file is uploaded.
+ */
 export function describeHistory({ messages }: NormalizedRequest, options: MediaOptions): DescribedHistory {
   if (!messages.some(hasMedia)) return { messages, leftOut: [] }
   const describer = new HistoryDescriber(options)

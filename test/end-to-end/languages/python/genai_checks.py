@@ -15,7 +15,7 @@ class Answer(BaseModel):
     degrees: int
 
 
-@cache  # a client that nobody holds closes its connections
+@cache  # a client closes its connections when no variable holds it
 def client(route: Route, key: str = KEY) -> genai.Client:
     return genai.Client(api_key=key, http_options=types.HttpOptions(base_url=route.base, timeout=30_000))
 

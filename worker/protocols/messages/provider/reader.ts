@@ -71,7 +71,7 @@ class MessagesReader extends EventReader implements ResponseReader {
 
   protected override readEvent(data: string, name: string): Payload | undefined {
     if (data.length <= FOREIGN_END_MARKER.length && data === FOREIGN_END_MARKER) return undefined
-    // An event of this name is an error, whatever its data look like (decisions.md 82).
+    // An event of this name is an error with any data (decisions.md 82).
     if (name === 'error') throw readNamedError(data)
     const payload = parseEventObject(data)
     // Some servers leave the names of the events out, and some the type in their data.
