@@ -60,9 +60,32 @@ const ASKS_ABOUT_MEDIA: readonly string[] = ['codex-responses-image-input']
 /** Repeats results that the history has already: on its own wire the service refuses it. */
 const REPEATS_RESULTS = 'gemini-resume-duplicate-results'
 
-const recordings = readRecordedRequests().filter(
-  ({ method, path }) => method === 'POST' && !/count_tokens|:countTokens/.test(path)
-)
+const posted = readRecordedRequests().filter(({ method }) => method === 'POST')
+const isCount = ({ path }: RecordedRequest): boolean => /count_tokens|:countTokens/.test(path)
+const recordings = posted.filter(request => !isCount(request))
+
+for (const provider of providers) {
+  for (const profile of Object.keys(PROFILES)) {
+    for (const recorded of posted.filter(isCount)) {
+      t.test(`the recorded count ${recorded.name}, wire ${provider.name}, ${profile} profile`, async t => {
+        const request = nameAlias(structuredClone(recorded), aliasOf(provider, profile))
+        const { status, json, text } = await post(gateway.url + request.path, request.body, request.headers)
+        if (provider === content && request.family === 'content') {
+          t.equal(status, 400)
+          t.match(
+            json.error.message,
+            /function response turn/,
+            'a result without its call, in the words of the provider'
+          )
+          return
+        }
+        t.equal(status, 200, status === 200 ? '' : text)
+        // One recording holds a result and a file, and no text that counts.
+        t.type(json.input_tokens ?? json.totalTokens, 'number')
+      })
+    }
+  }
+}
 
 for (const provider of providers) {
   for (const profile of Object.keys(PROFILES) as ProfileName[]) {
