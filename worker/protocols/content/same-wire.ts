@@ -7,7 +7,7 @@ import type { SameWireCodec } from '../face.ts'
 import { type EditedMedia, editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
 import { PICTURE_FRAME_CHARACTERS_MAX } from '../shared/event-reader.ts'
-import { editFrameData } from '../shared/frame-data.ts'
+import { editFrameData, isEndMark } from '../shared/frame-data.ts'
 import { boundLimit } from '../shared/output-limit.ts'
 import { editOwnMembers } from '../shared/own-members.ts'
 import { plainContents } from '../shared/plain-body.ts'
@@ -92,17 +92,6 @@ export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCom
 }
 
 const NO_FRAME = Buffer.alloc(0)
-const END_MARK = 'data: [DONE]'
-const END_MARK_FRAME_BYTES_MAX = 32
-
-/**
- * Proxies in front of some services add the end mark of another wire, which SDKs of this one cannot
- * read (field-lessons.md A17).
- */
-function isEndMark(frame: Buffer): boolean {
-  return frame.length <= END_MARK_FRAME_BYTES_MAX && frame.toString('utf8').trim() === END_MARK
-}
-
 /** The service refuses a signature that it did not write. */
 function editRequest(body: JsonObject, edits: JsonEdits, upstreamModel: string | undefined): string[] {
   const leftOut = editOwnMembers(body, edits, DECIDED)

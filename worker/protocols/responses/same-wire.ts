@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/
 import type { SameWireCodec, SameWireTarget } from '../face.ts'
 import { editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
-import { editFrameData } from '../shared/frame-data.ts'
+import { editFrameData, isEndMark } from '../shared/frame-data.ts'
 import { refuseJsonWithoutSchema } from '../shared/json-object-format.ts'
 import { boundLimit } from '../shared/output-limit.ts'
 import { editOwnMembers } from '../shared/own-members.ts'
@@ -83,14 +83,6 @@ export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, Respon
 }
 
 const NO_FRAME = Buffer.alloc(0)
-const END_MARK = 'data: [DONE]'
-const END_MARK_FRAME_BYTES_MAX = 32
-
-/** Proxies in front of some services add the end mark of another wire (field-lessons.md A17). */
-function isEndMark(frame: Buffer): boolean {
-  return frame.length <= END_MARK_FRAME_BYTES_MAX && frame.toString('utf8').trim() === END_MARK
-}
-
 /** Only the events with the whole response name the model: the others are not stepped through. An escape may spell any name. */
 function mayNameModel(frame: Buffer): boolean {
   return frame.includes('"response"') || frame.includes('\\u')

@@ -18,6 +18,18 @@ export function editFrameData(frame: Buffer, edit: EditData): Buffer {
   return Buffer.concat([frame.subarray(0, first.start), edited, frame.subarray(last.end)])
 }
 
+/**
+ * Proxies in front of some services add the end mark of chat completions to other wires, whose SDKs
+ * cannot read it (field-lessons.md A17).
+ * @returns whether the frame is that mark and nothing else.
+ */
+export function isEndMark(frame: Buffer): boolean {
+  return frame.length <= END_MARK_FRAME_BYTES_MAX && frame.toString('utf8').trim() === END_MARK
+}
+
+const END_MARK = 'data: [DONE]'
+const END_MARK_FRAME_BYTES_MAX = 32
+
 /** The data of a frame; undefined where it has none. */
 export function findFrameData(frame: Buffer): Buffer | undefined {
   const lines = listDataLines(frame)

@@ -9,10 +9,9 @@ import {
   type JsonObject,
   type JsonValue,
   type ProviderState,
-  type ToolCallHead,
-  writeToolCallId
+  type ToolCallHead
 } from '../../../normalized/index.ts'
-import { toShortCallId } from '../../shared/tool-call-ids.ts'
+import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 
 export interface CallReaderOptions {
@@ -49,13 +48,14 @@ export class CallReader {
   /** The calls of the last list of several. */
   #list: readonly OpenCall[] = []
   #count = 0
-  readonly #issuedIds = new Set<string>()
+  readonly #issuedIds: IssuedCallIds
 
   constructor(options: CallReaderOptions) {
     this.#options = options
+    this.#issuedIds = new IssuedCallIds(options.createNonce)
     this.#collector = new CallCollector({
       assembler: options.assembler,
-      issueId: ({ id }) => this.#issueId(id)
+      issueId: ({ id }) => this.#issuedIds.issue(id)
     })
   }
 
@@ -119,7 +119,7 @@ export class CallReader {
     const { name, text } = this.#readFunction(definition, WHOLE)
     if (name === undefined) throw malformed(WHOLE)
     this.#count++
-    const head: ToolCallHead = { id: this.#issueId(readId(id, WHOLE)), ...this.#findTool(name) }
+    const head: ToolCallHead = { id: this.#issuedIds.issue(readId(id, WHOLE)), ...this.#findTool(name) }
     const state = readExtraContent(extraContent)
     if (state !== undefined) head.state = state
     this.#options.assembler.toolCall(head, text ?? '')
@@ -200,25 +200,6 @@ export class CallReader {
 
   #findTool(wireName: string): { name: string; namespace?: string } {
     return this.#options.reading.toolNames.get(wireName) ?? { name: wireName }
-  }
-
-  /**
-   * The id that the client sees: the provider's own where it is unique and has the form that
-   * clients accept (field-lessons.md B4).
-   */
-  #issueId(id: string | undefined): string {
-    const wireId = id === undefined || id === '' ? undefined : toShortCallId(id)
-    const issued =
-      wireId !== undefined && !this.#issuedIds.has(wireId)
-        ? wireId
-        : writeToolCallId({
-            stateId: undefined,
-            name: undefined,
-            callNumber: this.#issuedIds.size,
-            nonce: this.#options.createNonce()
-          })
-    this.#issuedIds.add(issued)
-    return issued
   }
 }
 

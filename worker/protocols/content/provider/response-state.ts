@@ -14,13 +14,12 @@ import {
   type ProviderState,
   type ResponseIdentity,
   type ToolCallHead,
-  withoutRawJson,
-  writeToolCallId
+  withoutRawJson
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
+import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
-import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import { MODEL_PREFIX } from './endpoints.ts'
 import { findError } from './errors.ts'
 import { isNoReason, readBlock, readEnd, type WireEnd } from './finish-reason.ts'
@@ -38,7 +37,7 @@ export class ResponseState {
   #finishWord: string | null = null
   /** Why the provider refused the prompt. */
   #blockWord: string | null = null
-  readonly #callIds = new Set<string>()
+  readonly #callIds: IssuedCallIds
   #fileBytes = 0
   /** The response has a text that a client can show: a signature alone is none. */
   #hasReadableText = false
@@ -46,6 +45,7 @@ export class ResponseState {
 
   constructor(options: ResponseStateOptions) {
     this.#options = options
+    this.#callIds = new IssuedCallIds(options.createNonce)
   }
 
   get isOver(): boolean {
@@ -177,28 +177,12 @@ export class ResponseState {
     const { id, name } = call
     const args = call.args ?? undefined
     if (typeof name !== 'string' || name === '') throw protocolError('invalid_tool_call')
-    const head: ToolCallHead = { id: this.#issueId(id), ...(this.#options.reading.toolNames.get(name) ?? { name }) }
+    const head: ToolCallHead = {
+      id: this.#callIds.issue(id),
+      ...(this.#options.reading.toolNames.get(name) ?? { name })
+    }
     if (state !== undefined) head.state = state
     this.assembler.toolCall(head, args === undefined ? NO_ARGUMENTS : JSON.stringify(args))
-  }
-
-  /**
-   * The id that the client sees: the provider's own where it has one that is unique and of the form
-   * that clients accept (field-lessons.md B4).
-   */
-  #issueId(id: JsonValue | undefined): string {
-    const wireId = typeof id === 'string' && id !== '' ? toShortCallId(id) : undefined
-    const issued =
-      wireId !== undefined && !this.#callIds.has(wireId)
-        ? wireId
-        : writeToolCallId({
-            stateId: undefined,
-            name: undefined,
-            callNumber: this.#callIds.size,
-            nonce: this.#options.createNonce()
-          })
-    this.#callIds.add(issued)
-    return issued
   }
 
   #file(inlineData: JsonObject, state: ProviderState | undefined): void {

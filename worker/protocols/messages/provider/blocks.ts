@@ -1,14 +1,8 @@
 // Reads the content blocks of a response: whole, or in deltas (messages.md 7.1 and 7.2).
 
-import {
-  type EventAssembler,
-  GatewayError,
-  isJsonObject,
-  type ProviderState,
-  writeToolCallId
-} from '../../../normalized/index.ts'
+import { type EventAssembler, GatewayError, isJsonObject, type ProviderState } from '../../../normalized/index.ts'
+import type { IssuedCallIds } from '../../shared/issued-call-ids.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
-import { toShortCallId } from '../../shared/tool-call-ids.ts'
 import type { BlockOrder, OrderedBlock } from './block-order.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 
@@ -31,9 +25,7 @@ export interface BlockSurroundings {
   assembler: EventAssembler
   order: BlockOrder
   reading: MessagesCompatibleReading
-  createNonce: () => string
-  /** The ids that calls of the response have already. */
-  issuedIds: Set<string>
+  issuedIds: IssuedCallIds
   /** Counts the blocks of the response from 0. */
   number: number
   /** The block with the digits of its large integers. */
@@ -194,19 +186,9 @@ function readInput(block: Payload, { digits }: BlockSurroundings): string {
   return Object.keys(input).length === 0 ? NO_ARGUMENTS : JSON.stringify(digits(block).input)
 }
 
-/**
- * The id that the client sees: the provider's own where it is unique, in the form that clients
- * accept (field-lessons.md B4).
- */
-function issueId(id: unknown, { issuedIds, createNonce }: BlockSurroundings): string {
+function issueId(id: unknown, { issuedIds }: BlockSurroundings): string {
   if (id !== undefined && id !== null && typeof id !== 'string') throw malformed('invalid_tool_call')
-  const wireId = id === undefined || id === null || id === '' ? undefined : toShortCallId(id)
-  const issued =
-    wireId !== undefined && !issuedIds.has(wireId)
-      ? wireId
-      : writeToolCallId({ stateId: undefined, name: undefined, callNumber: issuedIds.size, nonce: createNonce() })
-  issuedIds.add(issued)
-  return issued
+  return issuedIds.issue(id)
 }
 
 /** The text of a member that may be missing or null. Raises `provider_protocol_error` for any other value. */

@@ -14,6 +14,7 @@ import type { ReaderDependencies } from '../../face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
+import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
 import { BlockOrder } from './block-order.ts'
 import { type BlockReader, createBlockReader } from './blocks.ts'
 import type { MessagesCompatibleAnomaly, MessagesCompatibleReading } from './reading.ts'
@@ -42,7 +43,7 @@ export class ResponseState {
   readonly #options: ResponseStateOptions
   readonly #usage = new UsageReader()
   readonly #reported = new Set<string>()
-  readonly #issuedIds = new Set<string>()
+  readonly #issuedIds: IssuedCallIds
   readonly #order = new BlockOrder(this.assembler)
   /** The blocks that began, by their index: a delta or an end may come for each of them. */
   readonly #blocks = new Map<number, BlockReader>()
@@ -55,6 +56,7 @@ export class ResponseState {
 
   constructor(options: ResponseStateOptions) {
     this.#options = options
+    this.#issuedIds = new IssuedCallIds(options.createNonce)
   }
 
   get isOver(): boolean {
@@ -97,12 +99,11 @@ export class ResponseState {
   startBlock(index: number, block: Payload, digits: (block: Payload) => Payload): void {
     this.#lastBlock?.giveWay()
     const { assembler } = this
-    const { createNonce, reading } = this.#options
+    const { reading } = this.#options
     const opened = createBlockReader(block, {
       assembler,
       order: this.#order,
       number: this.#blockCount++,
-      createNonce,
       issuedIds: this.#issuedIds,
       reading,
       digits

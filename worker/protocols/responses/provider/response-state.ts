@@ -9,13 +9,12 @@ import {
   isJsonObject,
   type JsonObject,
   type NormalizedEvent,
-  type ResponseIdentity,
-  writeToolCallId
+  type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../face.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
-import { toShortCallId } from '../../shared/tool-call-ids.ts'
+import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
 import { readResponseError } from './errors.ts'
 import { createItemReader, type ItemReader } from './items.ts'
 import type { ResponsesCompatibleAnomaly, ResponsesCompatibleReading } from './reading.ts'
@@ -39,12 +38,13 @@ export class ResponseState {
   readonly #options: ResponseStateOptions
   readonly #collector: CallCollector
   readonly #items = new Map<number, ItemReader>()
-  readonly #issuedIds = new Set<string>()
+  readonly #issuedIds: IssuedCallIds
   readonly #reported = new Set<string>()
 
   constructor(options: ResponseStateOptions) {
     this.#options = options
-    this.#collector = new CallCollector({ assembler: this.assembler, issueId: ({ id }) => this.#issueId(id) })
+    this.#issuedIds = new IssuedCallIds(options.createNonce)
+    this.#collector = new CallCollector({ assembler: this.assembler, issueId: ({ id }) => this.#issuedIds.issue(id) })
   }
 
   get isOver(): boolean {
@@ -184,22 +184,6 @@ export class ResponseState {
 
   #assertStarted(): void {
     if (!this.assembler.hasStarted) throw protocolError('stream_data_before_start')
-  }
-
-  /** The id that the client sees: the provider's own where it is unique and has the form that clients accept. */
-  #issueId(id: string | undefined): string {
-    const wireId = id === undefined ? undefined : toShortCallId(id)
-    const issued =
-      wireId !== undefined && !this.#issuedIds.has(wireId)
-        ? wireId
-        : writeToolCallId({
-            stateId: undefined,
-            name: undefined,
-            callNumber: this.#issuedIds.size,
-            nonce: this.#options.createNonce()
-          })
-    this.#issuedIds.add(issued)
-    return issued
   }
 
   #report(name: ResponsesCompatibleAnomaly, details: Record<string, string | number>): void {
