@@ -63,19 +63,36 @@ export const BASE_FEATURES: readonly FeatureName[] = [
   'context_token_limits'
 ]
 
+/** What an operator reviewed about a model. */
+export interface ModelCapabilities {
+  /** As the file writes them, preset words included; `expandFeatures` names each feature. */
+  readonly features: readonly string[]
+  readonly limits: {
+    readonly contextWindow: number
+    readonly maxInputTokens?: number
+    readonly maxOutputTokens?: number
+  }
+}
+
+/** One of several deployments of an alias, in the order of the file (decisions.md 116). */
+export interface AliasTarget {
+  readonly profileId: string
+  readonly upstreamModel: string
+  /** 1 to 100. */
+  readonly weight: number
+  /** The lowest one that has a healthy target is used. */
+  readonly priority: number
+}
+
 export interface ModelAlias {
   readonly publicAlias: string
+  /** Of an alias with targets: that of the first one. */
   readonly upstreamModel: string
   readonly capabilityProfile: string
   /** Only where the file declares them. */
-  readonly capabilities?: {
-    readonly features: readonly string[]
-    readonly limits: {
-      readonly contextWindow: number
-      readonly maxInputTokens?: number
-      readonly maxOutputTokens?: number
-    }
-  }
+  readonly capabilities?: ModelCapabilities
+  /** Only where the file writes them: in place of the one model of the alias's own profile. */
+  readonly targets?: readonly AliasTarget[]
   /** Only where the file writes it. */
   readonly outputLimitField?: OutputLimitField
   /** Only where the file writes it; wins over the profile's. */
@@ -83,6 +100,41 @@ export interface ModelAlias {
   readonly supportStatus: SupportStatus
   readonly enabled: boolean
   readonly deprecated: boolean
+}
+
+/** A text of the file, or the name of the variable that holds it: the value of such a variable is a secret. */
+export type TextOrVariable = string | { readonly env: string }
+
+/** How the calls of a profile are authorized where the header of the kind does not fit (providers.md 1). */
+export type ProfileAuth =
+  | { readonly type: 'header'; readonly name: string; readonly prefix?: string }
+  | { readonly type: 'query'; readonly name: string }
+  | {
+      readonly type: 'oauth2'
+      readonly tokenUrl: string
+      readonly clientIdEnv: string
+      readonly clientSecretEnv: string
+      readonly scope?: string
+      readonly audience?: string
+      readonly clientAuth: 'basic' | 'post'
+      /** That of the profile unless written. */
+      readonly networkPolicyRef?: string
+    }
+  | {
+      readonly type: 'google_service_account'
+      /** Exactly one of both: a path, or the variable with the JSON text of the key. */
+      readonly file?: string
+      readonly env?: string
+      readonly scopes?: readonly string[]
+    }
+  | { readonly type: 'aws_sigv4'; readonly region: string; readonly service: string }
+
+/** Seconds; 0 sets no limit, except for `connect`. */
+export interface ProfileTimeouts {
+  readonly connectSeconds?: number
+  readonly firstByteSeconds?: number
+  readonly idleSeconds?: number
+  readonly totalSeconds?: number
 }
 
 export interface ProviderProfile {
@@ -103,6 +155,32 @@ export interface ProviderProfile {
   readonly tokenCounting?: 'local' | 'off'
   /** Only where the file writes it. */
   readonly unsupported?: UnsupportedMode
+  /** True with the policy `private-network` alone; only where the file writes it, as every member below (providers.md 1). */
+  readonly allowPrivate?: boolean
+  /** Paths of PEM files. */
+  readonly caFile?: string
+  readonly clientCertFile?: string
+  readonly clientKeyFile?: string
+  /** `none`, `environment`, or the URL of a proxy. */
+  readonly proxy?: string
+  /** The variable with `user:password` for the proxy. */
+  readonly proxyCredentialEnv?: string
+  readonly auth?: ProfileAuth
+  /** Headers of every call, by name. */
+  readonly headers?: Readonly<Record<string, TextOrVariable>>
+  /** Parameters of every call's query, by name, not encoded. */
+  readonly query?: Readonly<Record<string, TextOrVariable>>
+  readonly timeouts?: ProfileTimeouts
+  /** The largest response in bytes, after decompression. */
+  readonly responseBytesMax?: number
+  /** Connections of one worker at once. */
+  readonly connections?: number
+  /** Attempts after the first one (decisions.md 112). */
+  readonly retries?: number
+  /** Of an external profile with a dynamic inventory: what stands before the provider's id in a public name (decisions.md 88). */
+  readonly publicPrefix?: string
+  /** What the models of a dynamic inventory can do. */
+  readonly defaultCapabilities?: ModelCapabilities
   readonly models: readonly ModelAlias[]
 }
 
@@ -116,8 +194,16 @@ export interface ProfileSet {
   readonly profiles: readonly ProviderProfile[]
 }
 
-/** The credentials of a profile file, by profile id; a keyless profile has none. Read once by the supervisor. */
+/**
+ * The secrets of a profile file: the credential of a profile by its id, none for a keyless one, and
+ * the values of the other variables that it names by `secretKey`. Read once by the supervisor.
+ */
 export type ProfileCredentials = Readonly<Record<string, Secret>>
+
+/** The place of a further variable of a profile among the credentials. An id has no blank, so that no id is such a place. */
+export function secretKey(profileId: string, variable: string): string {
+  return `${profileId} ${variable}`
+}
 
 /** An empty record to fill. It has no prototype, so that no profile id, such as `constructor`, finds an inherited member. */
 export function createCredentials(): Record<string, Secret> {
@@ -151,7 +237,7 @@ export function writeAlias(alias: ModelAlias): JsonObject {
   }
 }
 
-function writeCapabilities(capabilities: NonNullable<ModelAlias['capabilities']>): JsonObject {
+function writeCapabilities(capabilities: ModelCapabilities): JsonObject {
   const { contextWindow, maxInputTokens, maxOutputTokens } = capabilities.limits
   return {
     features: [...capabilities.features].sort(),

@@ -1,7 +1,13 @@
 // Shapes of what rare messages carry, checked member by member: profiles, listening, the model catalog.
 import { z } from 'zod'
 import { CATALOG_SCHEMA_VERSION, type CatalogFailure, type CatalogModels, type CatalogSnapshot } from '../catalog.ts'
-import { PROFILE_SCHEMA_VERSIONS, type ProfileSet } from '../profile.ts'
+import {
+  OUTPUT_LIMIT_FIELDS,
+  PROFILE_SCHEMA_VERSIONS,
+  PROVIDER_WIRES,
+  type ProfileSet,
+  UNSUPPORTED_MODES
+} from '../profile.ts'
 import { RUNNING_REQUESTS_MAX, type RunningRequest } from '../running-request.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support-vocabulary.ts'
 
@@ -84,42 +90,96 @@ export const catalogSnapshot: z.ZodType<CatalogSnapshot> = z.object({
   )
 })
 
+/** The supervisor has validated the profiles: here only their shape counts, and every member passes. */
+const capabilities = z.object({
+  features: z.array(z.string()),
+  limits: z.object({
+    contextWindow: count,
+    maxInputTokens: count.exactOptional(),
+    maxOutputTokens: count.exactOptional()
+  })
+})
+
+const textOrVariable = z.union([z.string(), z.object({ env: z.string() })])
+
+const profileAuth = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('header'), name: z.string(), prefix: z.string().exactOptional() }),
+  z.object({ type: z.literal('query'), name: z.string() }),
+  z.object({
+    type: z.literal('oauth2'),
+    tokenUrl: z.string(),
+    clientIdEnv: z.string(),
+    clientSecretEnv: z.string(),
+    scope: z.string().exactOptional(),
+    audience: z.string().exactOptional(),
+    clientAuth: z.enum(['basic', 'post']),
+    networkPolicyRef: z.string().exactOptional()
+  }),
+  z.object({
+    type: z.literal('google_service_account'),
+    file: z.string().exactOptional(),
+    env: z.string().exactOptional(),
+    scopes: z.array(z.string()).exactOptional()
+  }),
+  z.object({ type: z.literal('aws_sigv4'), region: z.string(), service: z.string() })
+])
+
+const modelAlias = z.object({
+  publicAlias: z.string(),
+  upstreamModel: z.string(),
+  capabilityProfile: z.string(),
+  capabilities: capabilities.exactOptional(),
+  targets: z
+    .array(z.object({ profileId: z.string(), upstreamModel: z.string(), weight: count, priority: count }))
+    .exactOptional(),
+  outputLimitField: z.enum(OUTPUT_LIMIT_FIELDS).exactOptional(),
+  unsupported: z.enum(UNSUPPORTED_MODES).exactOptional(),
+  supportStatus: z.enum(SUPPORT_STATUSES),
+  enabled: z.boolean(),
+  deprecated: z.boolean()
+})
+
+const providerProfile = z.object({
+  profileId: z.string(),
+  providerKind: z.enum(PROVIDER_KINDS),
+  baseUrl: z.string(),
+  wire: z.enum(PROVIDER_WIRES).exactOptional(),
+  credentialEnv: z.string().exactOptional(),
+  networkPolicyRef: z.string(),
+  tlsPolicyRef: z.string(),
+  allowLoopback: z.boolean(),
+  modelInventory: z.enum(['static', 'dynamic']).exactOptional(),
+  tokenCounting: z.enum(['local', 'off']).exactOptional(),
+  unsupported: z.enum(UNSUPPORTED_MODES).exactOptional(),
+  allowPrivate: z.boolean().exactOptional(),
+  caFile: z.string().exactOptional(),
+  clientCertFile: z.string().exactOptional(),
+  clientKeyFile: z.string().exactOptional(),
+  proxy: z.string().exactOptional(),
+  proxyCredentialEnv: z.string().exactOptional(),
+  auth: profileAuth.exactOptional(),
+  headers: z.record(z.string(), textOrVariable).exactOptional(),
+  query: z.record(z.string(), textOrVariable).exactOptional(),
+  timeouts: z
+    .object({
+      connectSeconds: z.number().exactOptional(),
+      firstByteSeconds: z.number().exactOptional(),
+      idleSeconds: z.number().exactOptional(),
+      totalSeconds: z.number().exactOptional()
+    })
+    .exactOptional(),
+  responseBytesMax: count.exactOptional(),
+  connections: count.exactOptional(),
+  retries: count.exactOptional(),
+  publicPrefix: z.string().exactOptional(),
+  defaultCapabilities: capabilities.exactOptional(),
+  models: z.array(modelAlias)
+})
+
 export const profileSet: z.ZodType<ProfileSet> = z.object({
   schemaVersion: z.enum(PROFILE_SCHEMA_VERSIONS),
   origin: z.enum(['settings', 'file']),
-  profiles: z.array(
-    z.object({
-      profileId: z.string(),
-      providerKind: z.enum(PROVIDER_KINDS),
-      baseUrl: z.string(),
-      credentialEnv: z.string().exactOptional(),
-      networkPolicyRef: z.string(),
-      tlsPolicyRef: z.string(),
-      allowLoopback: z.boolean(),
-      modelInventory: z.enum(['static', 'dynamic']).exactOptional(),
-      tokenCounting: z.enum(['local', 'off']).exactOptional(),
-      models: z.array(
-        z.object({
-          publicAlias: z.string(),
-          upstreamModel: z.string(),
-          capabilityProfile: z.string(),
-          capabilities: z
-            .object({
-              features: z.array(z.string()),
-              limits: z.object({
-                contextWindow: count,
-                maxInputTokens: count.exactOptional(),
-                maxOutputTokens: count.exactOptional()
-              })
-            })
-            .exactOptional(),
-          supportStatus: z.enum(SUPPORT_STATUSES),
-          enabled: z.boolean(),
-          deprecated: z.boolean()
-        })
-      )
-    })
-  )
+  profiles: z.array(providerProfile)
 })
 
 export const listenOptions = z.object({

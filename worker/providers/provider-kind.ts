@@ -16,6 +16,8 @@ export interface ExecutorDependencies {
   origin: ProfileSet['origin']
   /** The profile's credential from a profile file; undefined for a keyless profile and in native mode. */
   credential: Secret | undefined
+  /** The value of a further variable that the profile names, such as that of a header. */
+  readSecret: (variable: string) => Secret | undefined
   /** The faces of all kinds; a chat finds its own by the plan. */
   faces: ProviderFaces
   /** Reads responses that are too large for the event loop. */

@@ -1,7 +1,7 @@
 // Every provider kind that has executors, one line each, and the executors of all profiles. A further kind adds its line here and
 // one in `protocols/registry.ts`.
 
-import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
+import { type ProfileCredentials, type ProfileSet, secretKey } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { chatCompatibleKind } from './compatible/chat.ts'
 import { contentCompatibleKind } from './compatible/content.ts'
@@ -22,7 +22,7 @@ export const providerKinds: ProviderKinds = {
 }
 
 export interface ExecutorsOptions
-  extends Omit<ExecutorDependencies, 'now' | 'random' | 'origin' | 'credential' | 'onConnectionChange'> {
+  extends Omit<ExecutorDependencies, 'now' | 'random' | 'origin' | 'credential' | 'readSecret' | 'onConnectionChange'> {
   profiles: ProfileSet
   /** Those of a profile file. */
   credentials: ProfileCredentials
@@ -60,6 +60,7 @@ export function createExecutors(options: ExecutorsOptions): Executors {
         ...dependencies,
         origin: profiles.origin,
         credential: credentials[profile.profileId],
+        readSecret: variable => credentials[secretKey(profile.profileId, variable)],
         now,
         random,
         onConnectionChange: onConnectionChange && (change => onConnectionChange(profile.providerKind, change))

@@ -6,10 +6,8 @@ import type { ProviderProfile } from '../../../shared/profile.ts'
 import type { Secret } from '../../../shared/secret.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
-import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
 import { ProviderClient } from '../http/client.ts'
-import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
-import { createFixedCredential, type Sign, signNothing } from '../http/credential.ts'
+import type { Sign } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
 import { RefusedMembers } from '../http/refused-members.ts'
@@ -18,6 +16,8 @@ import type { RetryPolicy } from '../http/retry.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
 import { createSingleExecutorPool } from '../single-executor-pool.ts'
 import type { Executor } from '../types.ts'
+import { type ConnectionOptions, openConnections } from './connections.ts'
+import { createProfileCredential } from './credential.ts'
 import { type CompatibleLimits, compatibleLimits } from './limits.ts'
 
 /** What makes one kind of such a provider. */
@@ -30,12 +30,8 @@ export interface CompatibleKind {
 }
 
 /** Replaces bounds and surroundings. Only tests do: the product has no setting for them. */
-export interface CompatibleKindOptions {
+export interface CompatibleKindOptions extends ConnectionOptions {
   limits?: Partial<CompatibleLimits>
-  /** All addresses of a host. */
-  resolve?: ResolveHost
-  /** Further certificate authorities, as PEM text. */
-  ca?: string
 }
 
 /** Creates the registration of a kind. */
@@ -76,7 +72,7 @@ function createExecutor(
   const face = findProviderFace(faces, { providerKind, apiMode: 'v1', wire: profile.wire })
   const client = new ProviderClient({
     origin: connections,
-    credentials: createFixedCredential(credential === undefined ? signNothing : createSigner(credential)),
+    credentials: createProfileCredential(credential, createSigner),
     readError: refuseRedirects((head, body) => face.readError(head, body)),
     retryPolicy: NO_RETRIES,
     userAgent: `llm-gateway/${version}`,
@@ -101,23 +97,5 @@ function createExecutor(
     log,
     bounds: limits,
     logsPayloads: settings.mode === 'DEV'
-  })
-}
-
-function openConnections(
-  { baseUrl, allowLoopback }: ProviderProfile,
-  { connectionsMax, waitersMax, phaseMs }: CompatibleLimits,
-  { resolve, ca, onConnectionChange }: CompatibleKindOptions & Pick<ExecutorDependencies, 'onConnectionChange'>
-): ProviderOrigin {
-  return openOrigin({
-    origin: new URL(baseUrl).origin,
-    connectionsMax,
-    waitersMax,
-    waitFailure: 'provider_timeout',
-    timeouts: { callMs: phaseMs, chatHeadMs: phaseMs, streamIdleMs: phaseMs },
-    // Explicit, so that no environment variable switches verification off. There is no proxy: none of these calls may take one.
-    tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
-    guard: createDestinationGuard(allowLoopback ? 'loopback' : 'public', resolve),
-    onConnectionChange
   })
 }

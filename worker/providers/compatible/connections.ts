@@ -1,0 +1,35 @@
+// The connections of a profile of an external kind: where they may lead, how they are secured, and
+// through which proxy (bridge.md 8.2, 8.3 and 8.6).
+
+import type { ProviderProfile } from '../../../shared/profile.ts'
+import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
+import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
+import type { ExecutorDependencies } from '../provider-kind.ts'
+import type { CompatibleLimits } from './limits.ts'
+
+/** What only tests replace. */
+export interface ConnectionOptions {
+  /** All addresses of a host. */
+  resolve?: ResolveHost
+  /** Further certificate authorities, as PEM text. */
+  ca?: string
+}
+
+/** Prepares the connections of a profile. None is opened before the first call. */
+export function openConnections(
+  { baseUrl, allowLoopback }: ProviderProfile,
+  { connectionsMax, waitersMax, phaseMs }: CompatibleLimits,
+  { resolve, ca, onConnectionChange }: ConnectionOptions & Pick<ExecutorDependencies, 'onConnectionChange'>
+): ProviderOrigin {
+  return openOrigin({
+    origin: new URL(baseUrl).origin,
+    connectionsMax,
+    waitersMax,
+    waitFailure: 'provider_timeout',
+    timeouts: { callMs: phaseMs, chatHeadMs: phaseMs, streamIdleMs: phaseMs },
+    // Explicit, so that no environment variable switches verification off. There is no proxy: none of these calls may take one.
+    tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+    guard: createDestinationGuard(allowLoopback ? 'loopback' : 'public', resolve),
+    onConnectionChange
+  })
+}
