@@ -50,6 +50,25 @@ t.test('bodies that differ in their messages share what stands around them, and 
   }
 })
 
+t.test('an input of messages takes the short way to a Responses wire', async t => {
+  const [name, route] = ['of-responses', aliases.get('alias')] as const
+  const responses = new Map([[name, { ...route, wire: 'responses' } as NonNullable<typeof route>]])
+  const settings = { routes: { aliases: responses }, providerOptions: { p: { responsesPath: '/v1/responses' } } }
+  const wireEnvironment = { ...environment, settings }
+  const plain = createPlainChats(wireEnvironment)
+  const text = `{"input":[{"role":"developer","content":"a"},{"role":"user","content":"\\u0062"}],"model":"${name}","store":false}`
+  const job = { ...createJob(text), protocol: 'responses' } as const
+  for (const _round of [1, 2]) {
+    const call = plain.translate(job)
+    t.equal(write(call), text.replace(name, 'exact-alias'))
+    const { body: _sent, ...short } = call ?? {}
+    const { body: _written, ...general } = translateChat(job, wireEnvironment)
+    t.same(short, { ...general, request: { ...general.request, messages: [] } })
+  }
+  const items = text.replace('"role":"user"', '"type":"message","role":"user"')
+  t.equal(plain.translate({ ...job, bytes: Buffer.from(items) }), undefined)
+})
+
 t.test('what is refused, and what takes the general way, is so each time', async t => {
   const plain = createPlainChats(environment)
   const messages = '"messages":[{"role":"user","content":"a"}]'

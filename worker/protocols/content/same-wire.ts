@@ -8,6 +8,7 @@ import { type EditedMedia, editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
 import { PICTURE_FRAME_CHARACTERS_MAX } from '../shared/event-reader.ts'
 import { editFrameData, isEndMark } from '../shared/frame-data.ts'
+import { createLoneText, replaceLoneText } from '../shared/lone-text.ts'
 import { boundLimit } from '../shared/output-limit.ts'
 import { editOwnMembers } from '../shared/own-members.ts'
 import { plainContents } from '../shared/plain-body.ts'
@@ -82,7 +83,8 @@ export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCom
     // Names the model in a whole response and in every chunk of a stream.
     const edits = new JsonEdits()
     edits.replaceText(['modelVersion'], publicModel)
-    const editData = (data: Buffer) => editJson(data, edits).edited
+    const lone = createLoneText('modelVersion', publicModel)
+    const editData = (data: Buffer) => replaceLoneText(data, lone) ?? editJson(data, edits).edited
     return {
       editBody: bytes => editData(asBuffer(bytes)),
       frameBytesMax: PICTURE_FRAME_CHARACTERS_MAX,

@@ -10,6 +10,7 @@ import { editFrameData, isEndMark } from '../shared/frame-data.ts'
 import { refuseJsonWithoutSchema } from '../shared/json-object-format.ts'
 import { boundLimit } from '../shared/output-limit.ts'
 import { editOwnMembers } from '../shared/own-members.ts'
+import { plainInput } from '../shared/plain-body.ts'
 import { editJson } from '../shared/spans.ts'
 import { isStateSignature } from '../shared/state-signature.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../shared/wire-headers.ts'
@@ -41,6 +42,7 @@ const DECIDED: ReadonlySet<string> = new Set([
 
 export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, ResponsesCompatibleReading> = {
   protocol: 'responses',
+  outline: plainInput,
   readFacts: ({ stream, tools }) => ({
     isStream: stream === true,
     wantsStreamUsage: false,

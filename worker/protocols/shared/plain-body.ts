@@ -45,6 +45,18 @@ export const plainMessages: OutlineReader = createReader({
     passTurn(cursor, { roles: ['user', 'assistant', 'system'], content: 'content', passContent: passText })
 })
 
+/** Bodies of Responses whose input is a list of messages. */
+export const plainInput: OutlineReader = createReader({
+  list: 'input',
+  messages: `[{"role":"user","content":"${MARK}"}]`,
+  passMessage: cursor =>
+    passTurn(cursor, {
+      roles: ['user', 'assistant', 'system', 'developer'],
+      content: 'content',
+      passContent: passText
+    })
+})
+
 /** Bodies of the content protocol. */
 export const plainContents: OutlineReader = createReader({
   list: 'contents',

@@ -87,15 +87,14 @@ class SpanEditor {
 
   #walkObject(edits: ReadonlyMap<string | number, Edit>): void {
     const bytes = this.#bytes
-    const seen = new Set<string>()
+    const seen = new Set<Edit>()
     const places = new Siblings(this.#at + 1)
     this.#at = skipBlanks(bytes, this.#at + 1)
     while (bytes[this.#at] === QUOTE) {
       const start = this.#at
       const nameEnd = findStringEnd(bytes, start + 1) + 1
-      const name = readName(bytes, start, nameEnd)
-      const edit = edits.get(name)
-      seen.add(name)
+      const edit = mayBeEdited(bytes, start, nameEnd, edits) ? edits.get(readName(bytes, start, nameEnd)) : undefined
+      if (edit !== undefined) seen.add(edit)
       this.#memberCount++
       const valueAt = skipBlanks(bytes, skipBlanks(bytes, nameEnd) + 1)
       let isDropped = edit?.isDropped === true
@@ -198,10 +197,10 @@ class SpanEditor {
     places.leadingDrop = undefined
   }
 
-  #addMembers(edits: ReadonlyMap<string | number, Edit>, seen: ReadonlySet<string>, places: Siblings): void {
+  #addMembers(edits: ReadonlyMap<string | number, Edit>, seen: ReadonlySet<Edit>, places: Siblings): void {
     let text = ''
     for (const [name, edit] of edits) {
-      if (typeof name !== 'string' || !isAddition(edit) || seen.has(name)) continue
+      if (typeof name !== 'string' || !isAddition(edit) || seen.has(edit)) continue
       const comma = places.hasKept || text !== '' ? ',' : ''
       text += `${comma}${JSON.stringify(name)}:${JSON.stringify(edit.value)}`
     }
@@ -249,6 +248,22 @@ class Siblings {
     this.lastEnd = start
   }
 }
+
+/**
+ * False for a member that no edit names, by the length and the first byte of its name: making a text of each name costs as much as all else
+ * that is done for a member. The name is between its quotes; an escape makes it longer.
+ */
+function mayBeEdited(bytes: Buffer, start: number, end: number, edits: ReadonlyMap<string | number, Edit>): boolean {
+  const length = end - start - 2
+  const first = bytes[start + 1] ?? 0
+  const isSpelledOut = first === BACKSLASH || first >= NOT_ASCII
+  for (const name of edits.keys()) {
+    if (typeof name === 'string' && name.length <= length && (isSpelledOut || name.charCodeAt(0) === first)) return true
+  }
+  return length === 0
+}
+
+const NOT_ASCII = 0x80
 
 /** A member's name; one with escapes is rare. */
 function readName(bytes: Buffer, start: number, end: number): string {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { plainContents, plainMessages } from '../../../../worker/protocols/shared/plain-body.ts'
+import { plainContents, plainInput, plainMessages } from '../../../../worker/protocols/shared/plain-body.ts'
 
 const messages = '"messages":[{"role":"user","content":"a"}]'
 
@@ -102,6 +102,30 @@ t.test('contents of texts are plain as well', async t => {
     '{"contents":[{"role":"user","parts":[{}]}]}',
     '{"contents":[{"role":"function","parts":[{"text":"a"}]}]}',
     '{"contents":[{"role":"model","parts":[{"text":"a","thoughtSignature":"x"}]}]}',
+    '{"messages":[{"role":"user","content":"a"}]}'
+  ]) {
+    t.equal(read(other), undefined, other)
+  }
+})
+
+t.test('an input of texts is plain, and one of items is not', async t => {
+  const read = (text: string) => {
+    const bytes = Buffer.from(text)
+    const found = plainInput.read(bytes)
+    return found && [JSON.parse(found.text), bytes.toString('utf8', found.messages.start, found.messages.end)]
+  }
+  const list = '[{"role":"developer","content":"a"} ,{"content":"b\\n","role":"assistant"}]'
+  t.same(read(`{"model":"m","input": ${list},"store":false}`), [
+    { model: 'm', input: JSON.parse(plainInput.messages), store: false },
+    list
+  ])
+  for (const other of [
+    '{"input":"a"}',
+    '{"input":[]}',
+    '{"input":[{"role":"user","content":[{"type":"input_text","text":"a"}]}]}',
+    '{"input":[{"type":"message","role":"user","content":"a"}]}',
+    '{"input":[{"type":"function_call_output","call_id":"c","output":"a"}]}',
+    '{"input":[{"role":"tool","content":"a"}]}',
     '{"messages":[{"role":"user","content":"a"}]}'
   ]) {
     t.equal(read(other), undefined, other)
