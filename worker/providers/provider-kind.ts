@@ -5,6 +5,7 @@ import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
+import type { OutcomeListener } from './http/call-outcome.ts'
 import type { ConnectionListener } from './http/connections.ts'
 import type { LargeResponses } from './http/large-responses.ts'
 import type { ExecutorPool } from './types.ts'
@@ -31,6 +32,8 @@ export interface ExecutorDependencies {
   random: () => number
   /** Called after each token call, for the metrics. */
   onTokenFetched?: ((hasFailed: boolean) => void) | undefined
+  /** Called for each attempt of a call that ended, unless it was cancelled. */
+  onOutcome?: OutcomeListener | undefined
   /** Called for each connection to the provider that opens or closes, for the metrics. */
   onConnectionChange?: ConnectionListener | undefined
 }

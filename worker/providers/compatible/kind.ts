@@ -71,6 +71,7 @@ function createExecutor(
   })
   const face = findProviderFace(faces, { providerKind, apiMode: 'v1', wire: profile.wire })
   const client = new ProviderClient({
+    profileId: profile.profileId,
     origin: connections,
     credentials: createProfileCredential(credential, createSigner),
     readError: refuseRedirects((head, body) => face.readError(head, body)),
@@ -79,6 +80,7 @@ function createExecutor(
     sendsRequestHeaders: false,
     lifetime: lifetime.signal,
     log,
+    onOutcome: dependencies.onOutcome,
     now: dependencies.now,
     random: dependencies.random
   })

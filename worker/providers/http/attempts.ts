@@ -7,16 +7,21 @@ import { toGatewayError } from '../../normalized/index.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { delay, throwIfAborted } from './abort.ts'
 import { CallFailure } from './call-failure.ts'
+import { type AttemptProgress, describeOutcome, type OutcomeListener } from './call-outcome.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { reportCallFailure } from './failure-report.ts'
 import { decideRetry, type RetryPolicy } from './retry.ts'
 
 export interface AttemptsOptions {
+  /** Names the profile in logs and outcomes. */
+  profileId: string
   credentials: CredentialSource
   retryPolicy: RetryPolicy
   /** Aborted when the executor closes: no call that fails afterwards is retried. */
   lifetime: AbortSignal
   log: Logger
+  /** Called once for each attempt that ended, before the call settles; not for one that was cancelled. */
+  onOutcome?: OutcomeListener | undefined
   /** Milliseconds since the epoch. */
   now: () => number
   /** 0 up to 1. */
@@ -27,16 +32,23 @@ export interface Attempt {
   readonly credential: Credential
   /** Retries before this attempt. An attempt with a renewed credential has the number of the one before it. */
   readonly number: number
+  /** Kept by the client, for the outcome. */
+  progress: AttemptProgress
 }
 
-/** Counts the attempts of one call. The caller loops: `tryBegin` or `begin`, send, and after any failure `recover`. */
+/**
+ * Counts the attempts of one call. The caller loops: `tryBegin` or `begin`, send, and `end` with what came of it; after any failure
+ * `recover`.
+ */
 export class Attempts {
   readonly #options: AttemptsOptions
   readonly #context: CallContext
   readonly #operation: UpstreamOperation
   #number = 0
-  /** Of the attempt that runs; undefined until it has one. */
-  #credential: Credential | undefined
+  /** The attempt that runs or ran last; undefined until it has its credential. */
+  #attempt: Attempt | undefined
+  /** The attempt has begun, and `end` has not been called for it. */
+  #isRunning = false
   #isRenewed = false
 
   constructor(options: AttemptsOptions, context: CallContext, operation: UpstreamOperation) {
@@ -63,13 +75,29 @@ export class Attempts {
 
   /** Discards the credential of the last attempt. Raises the reason of an aborted request. */
   #prepare(): void {
-    this.#credential = undefined
+    this.#attempt = undefined
     throwIfAborted(this.#context.signal)
+    this.#isRunning = true
   }
 
   #beginWith(credential: Credential): Attempt {
-    this.#credential = credential
-    return { credential, number: this.#number }
+    this.#attempt = { credential, number: this.#number, progress: 'queued' }
+    return this.#attempt
+  }
+
+  /**
+   * Ends the attempt that runs and reports its outcome. What a cancelled request or a closing executor ends says nothing about the
+   * provider.
+   * @param thrown its failure; undefined for a success.
+   */
+  end(thrown?: unknown): void {
+    const { onOutcome, profileId, lifetime } = this.#options
+    if (!this.#isRunning) return
+    this.#isRunning = false
+    if (onOutcome === undefined || this.#context.signal.aborted || (thrown !== undefined && lifetime.aborted)) return
+    // An attempt without a credential did not get it.
+    const outcome = describeOutcome(profileId, this.#attempt?.progress ?? 'authorizing', thrown)
+    if (outcome !== undefined) onOutcome(outcome)
   }
 
   /**
@@ -85,7 +113,7 @@ export class Attempts {
     }
     const retry = canRetry ? this.#decideRetry(thrown) : undefined
     if (retry === undefined) {
-      reportCallFailure(this.#options.log, thrown, this.#context, this.#operation)
+      reportCallFailure(this.#options, thrown, this.#context, this.#operation)
       throw thrown.error
     }
     await delay(retry.delayMs, this.#context.signal)
@@ -99,7 +127,7 @@ export class Attempts {
    * (decisions.md 47).
    */
   #canRenew({ status }: CallFailure): boolean {
-    const credential = this.#credential
+    const credential = this.#attempt?.credential
     if (status !== 401 || credential === undefined) return false
     const isReplaceable = this.#options.credentials.reject(credential)
     return isReplaceable && !credential.isFresh && !this.#isRenewed

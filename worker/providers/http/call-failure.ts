@@ -38,7 +38,7 @@ export class CallFailure extends Error {
   }
 
   /** The word for the failure in logs and records (operations.md 7.3). */
-  get errorType(): string {
+  get errorType(): TransportOutcome | `http_${number}` {
     if (this.outcome !== undefined) return this.outcome
     // A failure in the content of a response has the status that its error states, which a client may not get.
     const { status, upstreamStatus = status } = this.error

@@ -22,7 +22,6 @@ import {
 import { type ProviderCall, reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
-import { reportCallFailure } from './failure-report.ts'
 import { requireSuccess } from './response-head.ts'
 import { ResponseCollector } from './whole-response.ts'
 
@@ -68,9 +67,11 @@ export async function streamChat(
       const attempt = attempts.tryBegin() ?? (await attempts.begin())
       const exchange = { call: described, headers, receiver: session, timeouts: client.timeouts.stream }
       await session.follow(client.send(exchange, attempt, context))
+      attempts.end(session.failure)
       client.accept(described.isRevised ? { ...described, fallback: undefined } : described)
       return
     } catch (thrown) {
+      attempts.end(session.failure ?? thrown)
       const revised = session.isUnseen ? reviseCall(described, thrown) : undefined
       if (revised === undefined) await attempts.recover(thrown, { canRetry: session.isUnseen })
       else described = revised
@@ -129,6 +130,7 @@ class StreamSession implements ExchangeReceiver {
   #collector: ResponseCollector | undefined
   readonly #bytesMax: number
   #receivedBytes = 0
+  #failure: CallFailure | undefined
 
   constructor(dependencies: ChatDependencies, call: ChatCall, context: CallContext, sink: ResponseSink) {
     this.#dependencies = dependencies
@@ -136,6 +138,11 @@ class StreamSession implements ExchangeReceiver {
     this.#context = context
     this.#sink = sink
     this.#bytesMax = (dependencies.bounds ?? defaultBounds).streamBytesMax
+  }
+
+  /** What ended the response for the client in place of its end; undefined where that is what was thrown, or nothing failed. */
+  get failure(): CallFailure | undefined {
+    return this.#failure
   }
 
   /** The client has seen nothing of this attempt. */
@@ -271,7 +278,8 @@ class StreamSession implements ExchangeReceiver {
   }
 
   #log(failure: CallFailure): void {
-    reportCallFailure(this.#dependencies.log, failure, this.#context, 'chat')
+    this.#failure ??= failure
+    this.#dependencies.client.reportFailure(failure, this.#context, 'chat')
   }
 
   /** The response is not a stream: raises its error. */

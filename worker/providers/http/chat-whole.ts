@@ -1,9 +1,8 @@
 // A chat without streaming: one exchange, one reader, the stop strings, and one push.
 
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
-import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
+import type { NormalizedEvent } from '../../normalized/index.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'
-import { contentFailure } from './call-failure.ts'
 import {
   type ChatDependencies,
   defaultBounds,
@@ -13,7 +12,6 @@ import {
   reportAnomaly,
   uploadAttachments
 } from './chat-call.ts'
-import { reportCallFailure } from './failure-report.ts'
 import type { EventCompleter } from './hooks.ts'
 import { cutAtStop } from './large-responses.ts'
 import type { BufferedResponse } from './whole-response.ts'
@@ -26,18 +24,12 @@ export async function completeChat(
   sink: ResponseSink
 ): Promise<void> {
   const body = call.attachments.length === 0 ? call.body : await uploadAttachments(dependencies, call, context)
-  const fetched = await dependencies.client.fetch(
+  const { events, bytes } = await dependencies.client.fetchAndRead(
     describeChatCall(dependencies, call, body, context),
     context,
+    response => readWhole(dependencies, call, context, withoutByteOrderMark(response)),
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
-  const response = withoutByteOrderMark(fetched)
-  const place = dependencies.largeResponses.placeReading(response.bytes)
-  if (place === 'own-turn') await dependencies.largeResponses.ownTurn()
-  const { events, bytes } =
-    place === 'thread'
-      ? await readInThread(dependencies, call, context, response)
-      : readHere(dependencies, call, context, response)
   if (bytes !== undefined) {
     passOn(bytes, events, sink)
     return
@@ -64,20 +56,19 @@ interface ReadWhole {
   bytes?: Uint8Array | undefined
 }
 
-function readHere(
+async function readWhole(
   dependencies: ChatDependencies,
   call: ChatCall,
   context: CallContext,
   response: BufferedResponse
-): ReadWhole {
+): Promise<ReadWhole> {
   const { bytes } = response
-  try {
-    const reader = openChatReader(dependencies, call, context, response)
-    const events = cutAtStop(reader.readBody(bytes), call.stops)
-    return { events, bytes: openEditor(dependencies, call)?.editBody(bytes) }
-  } catch (thrown) {
-    throw reportUnreadable(dependencies, context, thrown)
-  }
+  const place = dependencies.largeResponses.placeReading(bytes)
+  if (place === 'thread') return readInThread(dependencies, call, context, response)
+  if (place === 'own-turn') await dependencies.largeResponses.ownTurn()
+  const reader = openChatReader(dependencies, call, context, response)
+  const events = cutAtStop(reader.readBody(bytes), call.stops)
+  return { events, bytes: openEditor(dependencies, call)?.editBody(bytes) }
 }
 
 /** Passes the provider's own bytes on; their events are for observers. */
@@ -96,17 +87,7 @@ async function readInThread(
   const { plan, reading, stops, isSameWire } = call
   const sameWire = isSameWire === true ? { publicModel: plan.publicModel } : undefined
   const response = { plan, reading, head, bytes, stops, ...(sameWire && { sameWire }) }
-  try {
-    const { events, anomalies, body } = await dependencies.largeResponses.readChat(response, context.signal)
-    for (const anomaly of anomalies) reportAnomaly(dependencies, call, context, anomaly)
-    return { events, bytes: body }
-  } catch (thrown) {
-    throw reportUnreadable(dependencies, context, thrown)
-  }
-}
-
-/** Writes the line of a response that cannot be used, and returns its error. */
-function reportUnreadable({ log }: ChatDependencies, context: CallContext, thrown: unknown): unknown {
-  if (GatewayError.is(thrown)) reportCallFailure(log, contentFailure(thrown), context, 'chat')
-  return thrown
+  const { events, anomalies, body } = await dependencies.largeResponses.readChat(response, context.signal)
+  for (const anomaly of anomalies) reportAnomaly(dependencies, call, context, anomaly)
+  return { events, bytes: body }
 }

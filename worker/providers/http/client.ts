@@ -99,6 +99,7 @@ export class ProviderClient {
    */
   send(exchange: AttemptExchange, attempt: Attempt, context: CallContext): Promise<'ended' | 'cancelled'> {
     const { gate } = this.#options.origin
+    attempt.progress = 'queued'
     const release = gate?.tryEnter()
     if (gate === undefined || release !== undefined) return this.#sendNow(exchange, attempt, context, release)
     return gate.enter(context.signal).then(entered => this.#sendNow(exchange, attempt, context, entered))
@@ -111,6 +112,7 @@ export class ProviderClient {
     release: (() => void) | undefined
   ): Promise<'ended' | 'cancelled'> {
     const { origin } = this.#options.origin
+    attempt.progress = 'authorizing'
     const request = new OutgoingRequest(origin, exchange.call, this.#writeHeaders(exchange.headers, context))
     let signature: Signature | Promise<Signature>
     try {
@@ -149,6 +151,10 @@ export class ProviderClient {
       release?.()
       return Promise.reject(abortError(context.signal))
     }
+    attempt.progress = 'connecting'
+    request.onStart = () => {
+      attempt.progress = 'sent'
+    }
     const { ownMemory } = call
     if (ownMemory !== undefined) {
       this.#takenMemory.delete(ownMemory)
@@ -182,6 +188,17 @@ export class ProviderClient {
    * @param bytesMax bound of the response's body, before and after decompression.
    */
   async fetch(call: ProviderCall, context: CallContext, bytesMax?: number): Promise<BufferedResponse> {
+    const { response, attempts } = await this.#fetch(call, context, bytesMax)
+    attempts.end()
+    return response
+  }
+
+  /** The attempt whose response it is has not ended: what is read in the response belongs to it. */
+  async #fetch(
+    call: ProviderCall,
+    context: CallContext,
+    bytesMax: number | undefined
+  ): Promise<{ response: BufferedResponse; attempts: Attempts }> {
     let sent = call
     const headers = ['accept-encoding', ACCEPTED_ENCODINGS, ...call.headers]
     const attempts = this.attempts(context, call.operation)
@@ -193,8 +210,9 @@ export class ProviderClient {
         await this.send({ call: sent, headers, receiver, timeouts }, attempt, context)
         const response = requireSuccess(receiver.take() ?? (await receiver.decompress()), this.#options.readError)
         this.accept(sent)
-        return response
+        return { response, attempts }
       } catch (thrown) {
+        attempts.end(thrown)
         const revised = reviseCall(sent, thrown)
         if (revised === undefined) await attempts.recover(thrown, { canRetry: true })
         else sent = revised
@@ -211,11 +229,13 @@ export class ProviderClient {
     read: (response: BufferedResponse) => Promise<Result>,
     bytesMax?: number
   ): Promise<Result> {
-    const response = await this.fetch(call, context, bytesMax)
+    const { response, attempts } = await this.#fetch(call, context, bytesMax)
     try {
-      return await read(response)
+      const result = await read(response)
+      attempts.end()
+      return result
     } catch (thrown) {
-      throw this.#reportUnreadable(thrown, call, context)
+      throw this.#reportUnreadable(thrown, attempts, call, context)
     }
   }
 
@@ -228,12 +248,14 @@ export class ProviderClient {
     context: CallContext,
     read: (response: StreamedResponse) => Promise<Result>
   ): Promise<Result> {
-    const { stream, response } = await this.#openStream(call, context)
+    const { stream, response, attempts } = await this.#openStream(call, context)
     try {
-      return await read(response)
+      const result = await read(response)
+      attempts.end()
+      return result
     } catch (thrown) {
       if (context.signal.aborted) throw abortError(context.signal)
-      throw this.#reportUnreadable(stream.callFailure ?? thrown, call, context)
+      throw this.#reportUnreadable(stream.callFailure ?? thrown, attempts, call, context)
     } finally {
       await stream.return()
     }
@@ -242,7 +264,7 @@ export class ProviderClient {
   async #openStream(
     call: ProviderCall,
     context: CallContext
-  ): Promise<{ stream: ByteStream; response: StreamedResponse }> {
+  ): Promise<{ stream: ByteStream; response: StreamedResponse; attempts: Attempts }> {
     const attempts = this.attempts(context, call.operation)
     for (;;) {
       try {
@@ -251,18 +273,25 @@ export class ProviderClient {
         const exchange = { call, headers: call.headers, receiver: stream, timeouts: this.timeouts.stream }
         const response = await stream.open(this.send(exchange, attempt, context), this.#options.readError)
         this.accept(call)
-        return { stream, response }
+        return { stream, response, attempts }
       } catch (thrown) {
+        attempts.end(thrown)
         await attempts.recover(thrown, { canRetry: true })
       }
     }
   }
 
-  /** Writes the line of a response that cannot be used, and returns its error. */
-  #reportUnreadable(thrown: unknown, { operation }: ProviderCall, context: CallContext): unknown {
+  /** Writes the line of a failed call. */
+  reportFailure(failure: CallFailure, context: CallContext, operation: UpstreamOperation): void {
+    reportCallFailure(this.#options, failure, context, operation)
+  }
+
+  /** Reports a response that cannot be used, and returns its error. */
+  #reportUnreadable(thrown: unknown, attempts: Attempts, { operation }: ProviderCall, context: CallContext): unknown {
     const failure = GatewayError.is(thrown) ? contentFailure(thrown) : thrown
+    attempts.end(failure)
     if (!(failure instanceof CallFailure)) return thrown
-    reportCallFailure(this.#options.log, failure, context, operation)
+    this.reportFailure(failure, context, operation)
     return failure.error
   }
 
@@ -298,6 +327,7 @@ class OutgoingRequest implements ExchangeRequest, UnsignedRequest {
   path: string
   readonly headers: string[]
   readonly body?: Bytes
+  onStart: (() => void) | undefined
   onBodyTaken: (() => void) | undefined
   readonly #origin: string
 

@@ -18,6 +18,8 @@ export interface ExchangeRequest {
   /** Names and values in turn: the HTTP client sends this form without copying it. */
   headers: string[]
   body?: Bytes
+  /** Called when a connection takes the request, before its first byte is written. */
+  onStart?: (() => void) | undefined
   /** Called when the connection has taken all of a body that goes out in pieces: nothing reads its memory any more. */
   onBodyTaken?: (() => void) | undefined
 }
@@ -182,6 +184,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     }
     this.#startedAtMs = performance.now()
     this.#phase = 'sending'
+    this.#options.request.onStart?.()
     // A request in one piece is written within this turn, so only the wait for its response needs a timer.
     if (this.#isPieced) this.#enter('sending', this.#options.timeouts.writeMs)
   }

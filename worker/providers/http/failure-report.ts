@@ -13,7 +13,7 @@ const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
  * client does not see them (decisions.md 81). `status` is absent when the failure stands in the content of a response.
  */
 export function reportCallFailure(
-  log: Logger,
+  { log, profileId }: { log: Logger; profileId: string },
   failure: CallFailure,
   context: Pick<CallContext, 'requestId' | 'readLogIds' | 'onUpstreamFailure' | 'target'>,
   operation: UpstreamOperation
@@ -25,6 +25,7 @@ export function reportCallFailure(
       event: 'upstream_call_failed',
       ...logIds(context),
       operation,
+      profile_id: profileId,
       alias: context.target?.alias,
       upstream_model: context.target?.upstreamModel,
       status: status ?? undefined,

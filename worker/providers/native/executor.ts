@@ -9,6 +9,7 @@ import type { MediaKind } from '../../protocols/native/media-types.ts'
 import type { NativeOptions } from '../../protocols/native/options.ts'
 import type { GuardedDownload } from '../egress/guarded-download.ts'
 import { CallFailure, describeCause } from '../http/call-failure.ts'
+import type { OutcomeListener } from '../http/call-outcome.ts'
 import { ProviderClient } from '../http/client.ts'
 import { type CredentialCaller, type CredentialSource, createFixedCredential, signNothing } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
@@ -30,6 +31,7 @@ import { createTokenSource, signWithToken } from './token-source.ts'
 
 /** What all executors of a profile have in common. */
 export interface SharedDependencies extends ExecutorDependencies {
+  profileId: string
   userAgent: string
   faceOptions: NativeOptions
   readError: ReadError
@@ -47,6 +49,8 @@ export interface NativeExecutorOptions {
   /** Whether `close` and `destroy` end the connections: false when other executors use them. */
   ownsConnections: boolean
   credential: NativeCredential
+  /** A client brought the credential: its refusal says nothing about the provider. */
+  isOfClient?: true
   /** Names the credential without revealing it. */
   identity: string
 }
@@ -60,6 +64,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
   // Its abort also ends a pending token fetch: no caller waits for it, and it would delay closing the connections.
   const lifetime = new AbortController()
   const client = new ProviderClient({
+    profileId: shared.profileId,
     origin: connections.api,
     credentials: createCredentials(options, { log, texts, lifetime: lifetime.signal }),
     readError: shared.readError,
@@ -72,6 +77,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     sendsRequestHeaders: true,
     lifetime: lifetime.signal,
     log,
+    onOutcome: options.isOfClient ? leaveCredentialOut(shared.onOutcome) : shared.onOutcome,
     now: shared.now,
     random: shared.random
   })
@@ -102,6 +108,16 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     log,
     logsPayloads: settings.mode === 'DEV'
   })
+}
+
+function leaveCredentialOut(onOutcome: OutcomeListener | undefined): OutcomeListener | undefined {
+  return (
+    onOutcome &&
+    (outcome => {
+      const isAboutCredential = outcome.failure === 'credential' || outcome.status === 401 || outcome.status === 403
+      if (!isAboutCredential) onOutcome(outcome)
+    })
+  )
 }
 
 function createCredentials(

@@ -60,9 +60,9 @@ function createPool(
   dependencies: ExecutorDependencies,
   options: NativeKindOptions
 ): ExecutorPool {
-  const { baseUrl } = profile
+  const { baseUrl, profileId } = profile
   const { settings, log, now, origin, onConnectionChange } = dependencies
-  const shared = createShared(baseUrl, dependencies, options)
+  const shared = createShared({ baseUrl, profileId }, dependencies, options)
   const guard = createGuard(profile, origin, options)
   const open = () => openNativeConnections({ settings, baseUrl, guard, onConnectionChange })
   if (origin === 'file') {
@@ -94,6 +94,7 @@ function createPool(
         shared,
         connections: clientConnections,
         ownsConnections: false,
+        isOfClient: true,
         credential,
         identity
       })
@@ -119,7 +120,7 @@ function createGuard(
 }
 
 function createShared(
-  baseUrl: string,
+  { baseUrl, profileId }: Pick<ProviderProfile, 'baseUrl' | 'profileId'>,
   dependencies: ExecutorDependencies,
   { downloadDependencies }: NativeKindOptions
 ): SharedDependencies {
@@ -135,6 +136,7 @@ function createShared(
   const readError: ReadError = (head, body) => face.readError(head, body)
   return {
     ...dependencies,
+    profileId,
     userAgent,
     faceOptions: readNativeOptions(settings, baseUrl),
     // The settings may name an upstream behind anything; a profile of a file names its one

@@ -42,6 +42,7 @@ function createAttempts(
   const memory = createMemoryLog()
   const attempts = new Attempts(
     {
+      profileId: 'words-main',
       credentials: source,
       retryPolicy: { retriesMax: 0, backoffSeconds: 0, statuses: [429, 503] },
       lifetime: new AbortController().signal,
@@ -69,9 +70,9 @@ t.test(
     const [old, renewed] = [credential('old', false), credential('new', true)]
     const { source, rejected } = createSource([old, renewed])
     const { attempts, lines } = createAttempts(source)
-    t.same(await begin(attempts), { credential: old, number: 0 })
+    t.same(await begin(attempts), { credential: old, number: 0, progress: 'queued' })
     await attempts.recover(refused, { canRetry: true })
-    t.same(await begin(attempts), { credential: renewed, number: 0 })
+    t.same(await begin(attempts), { credential: renewed, number: 0, progress: 'queued' })
     t.equal(await rejection(attempts.recover(refused, { canRetry: true })), refused.error)
     // The second refusal is the result of the call; the next call fetches again.
     t.same(rejected, [old, renewed])

@@ -26,6 +26,7 @@ export function createTestClient(t: Test, url: string, options: Partial<Provider
   })
   t.teardown(() => origin.destroy())
   return new ProviderClient({
+    profileId: 'words-main',
     origin,
     credentials: createFixedCredential(signWithHeader('x-api-key', new Secret(KEY))),
     readError,
