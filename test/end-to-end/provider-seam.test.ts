@@ -206,15 +206,6 @@ for (const isStream of [false, true]) {
     t.equal(refused.status, 503)
     t.match(JSON.parse(refused.text), { error: { code: 503, message: /The toy is broken/ } })
   })
-
-  t.test(`a response in the client's own protocol is relayed byte for byte, ${form}`, async t => {
-    const body = { model: 'toy/relay', stream: isStream, messages: [{ role: 'user', content: 'hi' }] }
-    const { status, headers, text } = await post(`${gateway}/v1/chat/completions`, body)
-    t.equal(status, 200)
-    t.equal(headers.get('content-type'), 'application/x-toy')
-    const lines = [{ say: 'You said ' }, { say: 'hi.' }, { end: 'stop', tokens: [3, 5] }]
-    t.equal(text, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
-  })
 }
 
 t.test('the provider answers a signed request only', async t => {

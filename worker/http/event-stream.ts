@@ -33,8 +33,6 @@ export interface EventStreamWriter {
 export interface EventStreamOptions {
   contentType?: string | undefined
   cacheControl?: 'no-cache' | 'no-store'
-  /** Header names and values in turn, besides those that every response and every stream has. */
-  headers?: readonly string[] | undefined
   /**
    * A comment or `ping` frame, written when nothing else was for a while, so that proxies keep the
    * connection.
@@ -66,8 +64,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
     'cache-control',
     options.cacheControl ?? 'no-cache',
     'x-accel-buffering',
-    'no',
-    ...(options.headers ?? [])
+    'no'
   ])
   // The head is sent in this turn of the event loop, in one packet with the first frame when one
   // follows in the same turn.

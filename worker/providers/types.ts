@@ -109,32 +109,16 @@ export interface StreamedResponse extends ResponseHead {
   bytes: AsyncIterable<Uint8Array>
 }
 
-/** Takes a chat response: as events, or as bytes that are in the client's own protocol already. */
+/** Takes a chat response. */
 export interface ResponseSink {
   /**
-   * Takes the events of one upstream read, at least one. False: send no more until `whenDrained` resolves.
-   * @param frames of a stream that is passed on: whole frames of the provider that go to the client in place of the events. An error is the
-   * last event; it is behind the frames and not among them. There may be frames without events.
+   * Takes the events of one upstream read, at least one; a whole response is one read. False: send no more until `whenDrained` resolves.
+   * @param bytes of a provider that speaks the client's protocol: they go to the client in place of the events, as a whole response or as
+   * whole frames of a stream. An error is the last event; it is behind the frames and not among them. There may be frames without events.
    */
-  push(events: readonly NormalizedEvent[], frames?: Uint8Array): boolean
-  /** Starts a response whose bytes are passed on as they are; called at most once, and never after `push`. */
-  relay(head: RelayHead): ByteSink
+  push(events: readonly NormalizedEvent[], bytes?: Uint8Array): boolean
   /** Resolves when more can be taken, and at a client disconnect. */
   whenDrained(): Promise<void>
-}
-
-/** The head of a relayed response. Its status is 200: a failure is raised instead. */
-export interface RelayHead {
-  contentType: string
-  /** Header names and values in turn. */
-  headers?: readonly string[]
-}
-
-export interface ByteSink {
-  /** Takes bytes of the response's body. False: send no more until the `whenDrained` of its `ResponseSink` resolves. */
-  write(bytes: Uint8Array): boolean
-  /** Ends the body. `events` are what was read of the response in the bytes. */
-  end(events?: readonly NormalizedEvent[]): void
 }
 
 /** One provider profile for one credential. Every method raises `GatewayError`. */

@@ -13,7 +13,7 @@ import {
   type NormalizedResponse
 } from '../normalized/index.ts'
 import type { ChatClientFace, ResponseContext, StreamWriter } from '../protocols/face.ts'
-import type { ByteSink, RelayHead, ResponseSink } from '../providers/types.ts'
+import type { ResponseSink } from '../providers/types.ts'
 import type { Translator } from '../translation/translator.ts'
 
 /** More items are written in another turn of the event loop than they were read in: a thousand calls cost 5 ms or more in each of them. */
@@ -45,26 +45,25 @@ export class WholeResponseSink implements ClientSink {
   readonly #options: SinkOptions
   readonly #translator: Translator
   #response: NormalizedResponse | undefined
-  #relayed: { head: RelayHead; pieces: Uint8Array[] } | undefined
+  /** The provider's own response. */
+  #bytes: Uint8Array | undefined
 
   constructor(options: SinkOptions, translator: Translator) {
     this.#options = options
     this.#translator = translator
   }
 
-  push(events: readonly NormalizedEvent[]): boolean {
-    this.#response = accumulateEvents(events)
-    this.#options.reply.request.context.events(events)
-    return true
-  }
-
-  relay(head: RelayHead): ByteSink {
-    const pieces: Uint8Array[] = []
-    this.#relayed = { head, pieces }
-    return {
-      write: bytes => pieces.push(bytes) > 0,
-      end: events => noteRelayed(this.#options.reply.request.context, events)
+  push(events: readonly NormalizedEvent[], bytes?: Uint8Array): boolean {
+    const { context } = this.#options.reply.request
+    context.events(events)
+    if (bytes === undefined) {
+      this.#response = accumulateEvents(events)
+      return true
     }
+    this.#bytes = bytes
+    const usage = events.find(event => event.type === 'usage')?.usage
+    if (usage !== undefined) context.usage(usage)
+    return true
   }
 
   whenDrained(): Promise<void> {
@@ -73,15 +72,8 @@ export class WholeResponseSink implements ClientSink {
 
   async finish(): Promise<void> {
     const { reply } = this.#options
-    if (this.#relayed !== undefined) {
-      const { head, pieces } = this.#relayed
-      const [only] = pieces
-      sendWhole(reply, {
-        status: 200,
-        contentType: head.contentType,
-        headers: head.headers,
-        body: only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces)
-      })
+    if (this.#bytes !== undefined) {
+      sendWhole(reply, { status: 200, contentType: 'application/json', body: this.#bytes })
     } else if (this.#response !== undefined) {
       const { items, usage } = this.#response
       if (usage !== null) reply.request.context.usage(usage)
@@ -150,15 +142,6 @@ export class StreamSink implements ClientSink {
     return failure === undefined ? hasRoom : stream.write(this.#writer.write([failure]))
   }
 
-  relay({ contentType, headers }: RelayHead): ByteSink {
-    const stream = startEventStream(this.#reply, { ...this.#options, contentType, headers })
-    this.#stream = stream
-    return {
-      write: bytes => stream.write(bytes),
-      end: events => noteRelayed(this.#context, events)
-    }
-  }
-
   whenDrained(): Promise<void> {
     return this.#stream?.whenDrained() ?? Promise.resolve()
   }
@@ -204,12 +187,4 @@ export class StreamSink implements ClientSink {
         break
     }
   }
-}
-
-/** Reports what was read in bytes that were passed on. */
-function noteRelayed(context: RequestContext, events: readonly NormalizedEvent[] | undefined): void {
-  if (events === undefined) return
-  context.events(events)
-  const usage = events.find(event => event.type === 'usage')?.usage
-  if (usage !== undefined) context.usage(usage)
 }

@@ -1,4 +1,4 @@
-// The profiles of a worker with the toy provider beside the native one: the aliases `toy/model` and `toy/relay`.
+// The profiles of a worker with the toy provider beside the native one: the alias `toy/model`.
 
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import type { ProfileCredentials, ProfileSet } from '../../../shared/profile.ts'
@@ -20,7 +20,7 @@ export function createToyProfileSet(settings: Settings, baseUrl: string): Profil
     providerKind: 'toy' as typeof profile.providerKind,
     baseUrl,
     allowLoopback: true,
-    models: [alias('toy/model', 'toy-7b'), alias('toy/relay', 'toy-relay')]
+    models: [alias('toy/model', 'toy-7b')]
   }
   return { ...native, profiles: [...native.profiles, toy] }
 }

@@ -27,9 +27,7 @@ function profilesOf(...kinds: Array<ProfileSet['profiles'][number]['providerKind
 function createFakeExecutor(name: string, ended: string[]): Executor {
   return {
     async chat(_call, _context, sink) {
-      const bytes = sink.relay({ contentType: 'x/words' })
-      bytes.write(Buffer.from(name))
-      bytes.end()
+      sink.push([], Buffer.from(name))
     },
     close: async () => void ended.push(`close ${name}`),
     destroy: async () => void ended.push(`destroy ${name}`)
@@ -56,20 +54,17 @@ function createFakeExecutors(ended: string[] = []) {
   })
 }
 
-t.test('an executor is found by profile, and may relay bytes', async t => {
+t.test('an executor is found by profile, and may pass bytes on', async t => {
   const executors = createFakeExecutors()
   for (const profileId of ['chat_compatible-0', 'chat_compatible-1']) {
     const { executor, release } = executors.acquire(profileId, { type: 'server' })
     const written: string[] = []
     await executor.chat(wordCall(), contextOf(), {
       ...createSink(),
-      relay: ({ contentType }) => ({
-        write: bytes => written.push(`${contentType} ${Buffer.from(bytes).toString()}`) > 0,
-        end: () => void written.push('end')
-      })
+      push: (_events, bytes) => written.push(Buffer.from(bytes ?? '').toString()) > 0
     })
     release()
-    t.same(written, [`x/words ${profileId}`, 'end'])
+    t.same(written, [profileId])
   }
   t.throws(() => executors.acquire('unknown', { type: 'server' }), { message: 'No profile has the id unknown.' })
 })

@@ -91,10 +91,6 @@ function confirmFirst(sink: ResponseSink, { fallback }: ProviderCall): ResponseS
       confirm()
       return frames === undefined ? sink.push(events) : sink.push(events, frames)
     },
-    relay(head) {
-      confirm()
-      return sink.relay(head)
-    },
     whenDrained: () => sink.whenDrained()
   }
 }

@@ -31,7 +31,7 @@ export async function completeChat(
     (dependencies.bounds ?? defaultBounds).wholeBytesMax
   )
   if (bytes !== undefined) {
-    passOn(bytes, events, sink)
+    sink.push(events, bytes)
     return
   }
   const completer = dependencies.hooks.eventCompleter
@@ -69,13 +69,6 @@ async function readWhole(
   const reader = openChatReader(dependencies, call, context, response)
   const events = cutAtStop(reader.readBody(bytes), call.stops)
   return { events, bytes: openEditor(dependencies, call)?.editBody(bytes) }
-}
-
-/** Passes the provider's own bytes on; their events are for observers. */
-function passOn(bytes: Uint8Array, events: readonly NormalizedEvent[], sink: ResponseSink): void {
-  const body = sink.relay({ contentType: 'application/json' })
-  body.write(bytes)
-  body.end(events)
 }
 
 async function readInThread(

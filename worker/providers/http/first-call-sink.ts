@@ -5,14 +5,14 @@
 import { dropLaterCalls } from '../../normalized/index.ts'
 import type { ResponseSink } from '../types.ts'
 
-/** A sink that drops every call after the first. Relayed bytes pass: their provider got the client's own option. */
+/** A sink that drops every call after the first. Bytes of the provider pass: it got the client's own option. */
 export function keepFirstCall(sink: ResponseSink): ResponseSink {
   return {
-    push(events) {
+    push(events, bytes) {
+      if (bytes !== undefined) return sink.push(events, bytes)
       const kept = dropLaterCalls(events)
       return kept.length === 0 || sink.push(kept)
     },
-    relay: head => sink.relay(head),
     whenDrained: () => sink.whenDrained()
   }
 }

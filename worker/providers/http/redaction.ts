@@ -4,7 +4,7 @@
 import type { Logger } from '../../../shared/logging.ts'
 import { createRedactor, REDACTED, type Redactor } from '../../../shared/redaction.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
-import type { ByteSink, RelayHead, ResponseSink } from '../types.ts'
+import type { ResponseSink } from '../types.ts'
 
 export interface ErrorRedaction {
   /** Throws what was thrown; in the message of a `GatewayError` the secrets are masked. */
@@ -88,13 +88,9 @@ class RedactedSink implements ResponseSink {
     this.#redact = redact
   }
 
-  push(events: readonly NormalizedEvent[], frames?: Uint8Array): boolean {
+  push(events: readonly NormalizedEvent[], bytes?: Uint8Array): boolean {
     // An error is the last event of its stream.
-    return this.#sink.push(events.at(-1)?.type === 'error' ? events.map(this.#redact) : events, frames)
-  }
-
-  relay(head: RelayHead): ByteSink {
-    return this.#sink.relay(head)
+    return this.#sink.push(events.at(-1)?.type === 'error' ? events.map(this.#redact) : events, bytes)
   }
 
   whenDrained(): Promise<void> {

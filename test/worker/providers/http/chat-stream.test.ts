@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import type { ResponseSink, UpstreamCallReport } from '../../../../worker/providers/types.ts'
-import { chatCall, contextOf, createSink, emulatorEnv, refuseRelay, startPool } from '../support/native.ts'
+import { chatCall, contextOf, createSink, emulatorEnv, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
 import { slowDownClock } from '../support/slow-clock.ts'
 import { sendJson, startStub } from '../support/stub-upstream.ts'
@@ -416,7 +416,6 @@ t.test('a slow client pauses the exchange, and memory stays small (H6)', async t
       }
       return true
     },
-    relay: refuseRelay,
     whenDrained: () => drain.promise
   }
   let drained = false
@@ -448,7 +447,6 @@ t.test('a disconnect of a client that takes nothing ends the exchange (H7)', asy
         full.resolve()
         return false
       },
-      relay: refuseRelay,
       whenDrained: () => new Promise(() => undefined)
     }
   )
@@ -477,7 +475,6 @@ t.test('a stream whose last events wait for the client still ends in order', asy
         collected.push(events)
         return false
       },
-      relay: refuseRelay,
       whenDrained: () => drain.promise
     }
   )
@@ -548,7 +545,6 @@ t.test('an error that the sink throws ends the exchange and rejects the chat', a
     push() {
       throw new RangeError('a bug')
     },
-    relay: refuseRelay,
     whenDrained: () => Promise.resolve()
   })
   t.match(await rejection(failed), { code: 'internal_error' })

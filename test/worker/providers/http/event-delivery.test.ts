@@ -13,9 +13,6 @@ t.test('cost 10: very many events of one read are delivered after a hold', async
       for (const event of events) delivered.push(event)
       return delivered.length > 1
     },
-    relay: () => {
-      throw new Error('Nothing is relayed.')
-    },
     whenDrained: () => drained.promise
   }
   const done = Promise.withResolvers<void>()
@@ -49,9 +46,6 @@ t.test('frames that arrive during a hold follow it in order, and an error comes 
       const text = frames === undefined ? undefined : Buffer.from(frames).toString()
       pushed.push({ types: events.map(({ type }) => type), frames: text })
       return pushed.length > 1
-    },
-    relay: () => {
-      throw new Error('Nothing is relayed.')
     },
     whenDrained: () => drained.promise
   }
@@ -96,9 +90,6 @@ t.test('frames without an event go on once the response has begun', async t => {
       pushed.push(`${events.length}:${frames === undefined ? 'none' : Buffer.from(frames).toString()}`)
       return true
     },
-    relay: () => {
-      throw new Error('Nothing is relayed.')
-    },
     whenDrained: () => Promise.resolve()
   }
   const control = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
@@ -136,9 +127,6 @@ function startDelivery(more: Partial<EventDeliveryOptions> = {}) {
         pushes.push({ turn, types: events.map(({ type }) => type) })
         setImmediate(() => turn++)
         return true
-      },
-      relay: () => {
-        throw new Error('Nothing is relayed.')
       },
       whenDrained: () => Promise.resolve()
     },
@@ -201,9 +189,6 @@ t.test('a long queue goes out in several turns and in order, and so does what co
         counts.push(events.length)
         for (const event of events) received.push(event.type === 'text-delta' ? event.text : event.type)
         return counts.length > 1
-      },
-      relay: () => {
-        throw new Error('Nothing is relayed.')
       },
       whenDrained: () => drained.promise
     },

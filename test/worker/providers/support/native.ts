@@ -217,16 +217,10 @@ export function createSink(): CollectingSink {
       for (const waiter of waiters) if (batches.length >= waiter.count) waiter.resolve()
       return true
     },
-    relay: refuseRelay,
     whenDrained: () => Promise.resolve(),
     pushed: count =>
       batches.length >= count ? Promise.resolve() : new Promise(resolve => waiters.push({ count, resolve }))
   }
-}
-
-/** The `relay` of a sink that expects events. */
-export function refuseRelay(): never {
-  throw new Error('The response must arrive as events.')
 }
 
 export function textOf(events: readonly NormalizedEvent[]): string {
