@@ -1,8 +1,8 @@
-// Where a profile may lead: public hosts over https, or this machine over http when the profile
-// says so (bridge.md 4.4, stage B). Names are not resolved here; their addresses are checked for
-// each new connection.
-import { isIPv4 } from 'node:net'
-import { isLocalName, isPublicAddress } from '../../shared/addresses.ts'
+// Where a profile may lead: public hosts over https, this machine over http, or private hosts, as
+// the profile says (bridge.md 4.4, stage B; providers.md 1). Names are not resolved here; their
+// addresses are checked for each new connection.
+
+import { type AddressPolicy, allowsAddressClass, classifyHost, readAddressPolicy } from '../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
 
 /**
@@ -10,28 +10,46 @@ import type { ProviderProfile } from '../../shared/profile.ts'
  * IPv6 zone.
  */
 export function findDestinationProblem(
-  { baseUrl, allowLoopback }: Pick<ProviderProfile, 'baseUrl' | 'allowLoopback'>,
+  profile: Pick<ProviderProfile, 'baseUrl' | 'allowLoopback' | 'allowPrivate'>,
   hasZone: boolean
 ): string | undefined {
-  // The URL parser has turned every numeric spelling of an IPv4 address into its dotted form, and every look-alike letter into ASCII.
-  const { protocol, hostname, port } = new URL(baseUrl)
-  if (hasZone || port === '0') return 'Provider profile destination is invalid.'
-  const isLoopback = isLoopbackHost(hostname)
-  if (!isLoopback && !isPublicHost(hostname)) return 'Provider profile destination is not public.'
-  if (allowLoopback) {
-    const isDevelopment = protocol === 'http:' && isLoopback
-    return isDevelopment ? undefined : 'Loopback development profiles require an HTTP loopback destination.'
+  if (hasZone) return INVALID
+  return findUrlProblem(readAddressPolicy(profile), profile.baseUrl)
+}
+
+/**
+ * Returns why a policy refuses a URL in canonical form, or undefined when it is allowed: the base URL of a profile, that of its token
+ * server or of its proxy.
+ */
+export function findUrlProblem(policy: AddressPolicy, url: string): string | undefined {
+  const { protocol, hostname, port } = new URL(url)
+  if (port === '0') return INVALID
+  const { type, found } = classifyHost(url)
+  switch (policy) {
+    case 'proxy':
+      return found === 'forbidden' ? PROXY : undefined
+    case 'private':
+      // A public name may have private addresses inside of a company.
+      return allowsAddressClass(policy, found, protocol === 'https:' || type === 'name') ? undefined : PRIVATE
+    case 'public':
+      if (found !== 'public' && !isThisMachine(hostname, found)) return NOT_PUBLIC
+      return found === 'public' && protocol === 'https:' ? undefined : NOT_HTTPS
+    case 'loopback':
+      if (found !== 'public' && !isThisMachine(hostname, found)) return NOT_PUBLIC
+      return found === 'loopback' && protocol === 'http:' ? undefined : NOT_LOOPBACK
   }
-  const isPublic = protocol === 'https:' && !isLoopback
-  return isPublic ? undefined : 'Provider profile destination must use public HTTPS.'
 }
 
-/** `localhost` itself, 127.0.0.0/8 or ::1. */
-function isLoopbackHost(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+/** A name below `localhost` may be anything in a hosts file: only the name itself is this machine. */
+function isThisMachine(hostname: string, found: string): boolean {
+  return found === 'loopback' && !hostname.endsWith('.localhost')
 }
 
-function isPublicHost(hostname: string): boolean {
-  if (hostname.startsWith('[')) return isPublicAddress(hostname.slice(1, -1))
-  return isIPv4(hostname) ? isPublicAddress(hostname) : !isLocalName(hostname)
-}
+const INVALID = 'Provider profile destination is invalid.'
+const NOT_PUBLIC = 'Provider profile destination is not public.'
+const NOT_HTTPS = 'Provider profile destination must use public HTTPS.'
+const NOT_LOOPBACK = 'Loopback development profiles require an HTTP loopback destination.'
+const PRIVATE =
+  'Private network profiles require a private destination, or a public one by HTTPS; loopback, link-local, reserved and metadata hosts are refused.'
+const PROXY =
+  'Provider profile proxies may be loopback, private or public; link-local, reserved and metadata hosts are refused.'

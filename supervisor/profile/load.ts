@@ -32,10 +32,10 @@ export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfil
     if (destinationProblem !== undefined) {
       throw new StartupError('invalid_destination', destinationProblem, [], place('base_url'))
     }
-    const wrongPolicy = findPolicyProblem(profile)
-    if (wrongPolicy !== undefined) {
-      const message = 'Provider profile references an unknown reviewed policy.'
-      throw new StartupError('invalid_policy_reference', message, [], place(wrongPolicy))
+    const policyProblem = findPolicyProblem(profile)
+    if (policyProblem !== undefined) {
+      const { member, message } = policyProblem
+      throw new StartupError('invalid_policy_reference', message, [], place(member))
     }
     const { credentialEnv } = profile
     // A profile without a route makes no call.

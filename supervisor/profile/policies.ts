@@ -1,9 +1,9 @@
 // What a profile may say depends on its kind: the reviewed policies, and token counting
 // (bridge.md 4.2).
+import { LOOPBACK_POLICY, PRIVATE_POLICY } from '../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
 import type { ProviderKind } from '../../shared/support-vocabulary.ts'
 
-export const LOOPBACK_POLICY = 'loopback-development'
 export const TLS_POLICY = 'system-default'
 export const PUBLIC_POLICIES: Readonly<Record<ProviderKind, string>> = {
   native: 'public-native',
@@ -19,11 +19,29 @@ export const KINDS_WITH_OUTPUT_LIMIT_FIELDS: ReadonlySet<ProviderKind> = new Set
 /** The kinds that have several wires (`wire`). */
 export const KINDS_WITH_WIRES: ReadonlySet<ProviderKind> = new Set(['chat_compatible'])
 
-type PolicyMembers = Pick<ProviderProfile, 'providerKind' | 'allowLoopback' | 'networkPolicyRef' | 'tlsPolicyRef'>
+type PolicyMembers = Pick<
+  ProviderProfile,
+  'providerKind' | 'allowLoopback' | 'allowPrivate' | 'networkPolicyRef' | 'tlsPolicyRef'
+>
 
-/** Returns the member that names an unknown policy or one that does not fit the profile; undefined when both are right. */
-export function findPolicyProblem(profile: PolicyMembers): 'network_policy_ref' | 'tls_policy_ref' | undefined {
-  const expected = profile.allowLoopback ? LOOPBACK_POLICY : PUBLIC_POLICIES[profile.providerKind]
-  if (profile.networkPolicyRef !== expected) return 'network_policy_ref'
-  return profile.tlsPolicyRef === TLS_POLICY ? undefined : 'tls_policy_ref'
+/** A member that is wrong, and the text that says what is allowed. */
+export interface PolicyProblem {
+  readonly member: 'network_policy_ref' | 'tls_policy_ref' | 'allow_private'
+  readonly message: string
 }
+
+/** Returns the first member that names an unknown policy or one that does not fit the profile; undefined when all are right. */
+export function findPolicyProblem(profile: PolicyMembers): PolicyProblem | undefined {
+  const { allowLoopback, allowPrivate = false, networkPolicyRef } = profile
+  if (allowLoopback && allowPrivate) return { member: 'allow_private', message: ONE_NETWORK }
+  if (allowPrivate !== (networkPolicyRef === PRIVATE_POLICY)) {
+    return { member: allowPrivate ? 'network_policy_ref' : 'allow_private', message: PRIVATE_TOGETHER }
+  }
+  const expected = allowLoopback ? LOOPBACK_POLICY : PUBLIC_POLICIES[profile.providerKind]
+  if (!allowPrivate && networkPolicyRef !== expected) return { member: 'network_policy_ref', message: UNKNOWN }
+  return profile.tlsPolicyRef === TLS_POLICY ? undefined : { member: 'tls_policy_ref', message: UNKNOWN }
+}
+
+const UNKNOWN = 'Provider profile references an unknown reviewed policy.'
+const ONE_NETWORK = 'Provider profile allows loopback or private networks, not both.'
+const PRIVATE_TOGETHER = 'The policy private-network and allow_private: true belong together.'

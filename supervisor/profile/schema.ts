@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { canonicalDestination } from '../../shared/destination.ts'
 import { MACHINE_TEXT_MAX } from '../../shared/machine-document.ts'
+import { LOOPBACK_POLICY } from '../../shared/network-policy.ts'
 import {
   FEATURE_NAMES,
   OUTPUT_LIMIT_FIELDS,
@@ -12,7 +13,7 @@ import {
   UNSUPPORTED_MODES
 } from '../../shared/profile.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
-import { LOOPBACK_POLICY, PUBLIC_POLICIES, TLS_POLICY } from './policies.ts'
+import { PUBLIC_POLICIES, TLS_POLICY } from './policies.ts'
 
 /** Longest text of an identifier or a label, in characters. */
 const LABEL_LENGTH_MAX = 256

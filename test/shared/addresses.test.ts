@@ -1,5 +1,6 @@
 import t from 'tap'
-import { isLocalName, isPublicAddress } from '../../shared/addresses.ts'
+import { isPublicAddress } from '../../shared/addresses.ts'
+import { classifyName } from '../../shared/host-names.ts'
 import * as fc from '../support/properties.ts'
 
 t.test('only public unicast addresses are public', async t => {
@@ -58,19 +59,26 @@ t.test('a private IPv4 address inside an IPv6 address is refused in every form',
   )
 })
 
-t.test('names of this machine and of the local network are recognised', async t => {
-  for (const name of [
-    'localhost',
-    'LOCALHOST.',
-    'a.localhost',
-    'printer.local',
-    'metadata.internal',
-    'nas.home.arpa',
-    ''
-  ]) {
-    t.equal(isLocalName(name), true, name)
+t.test('names of this machine, of private networks and of clouds are recognised', async t => {
+  const rows = {
+    loopback: ['localhost', 'LOCALHOST.', 'a.localhost'],
+    private: [
+      ...['printer.local', 'nas.home.arpa', 'vllm', 'VLLM.', 'vllm.inference.svc', 'vllm.inference.svc.cluster.local'],
+      ...['ip-10-0-0-1.ec2.internal', 'api.corp', 'box.lan', 'local', 'internal', 'metadata.internal', 'my-metadata']
+    ],
+    forbidden: [
+      ...['', '.', 'metadata.google.internal', 'METADATA.Google.Internal.', 'x.metadata.google.internal'],
+      ...['metadata', 'metadata.', 'metadata.azure.internal', 'instance-data', 'instance-data.ec2.internal']
+    ],
+    public: [
+      'example.com',
+      'localhost.example.com',
+      'not.local-host',
+      'internal.example',
+      'metadata.google.internal.example'
+    ]
   }
-  for (const name of ['example.com', 'localhost.example.com', 'notlocal', 'internal.example']) {
-    t.equal(isLocalName(name), false, name)
+  for (const [found, names] of Object.entries(rows)) {
+    for (const name of names) t.equal(classifyName(name), found, name)
   }
 })

@@ -73,7 +73,7 @@ function readCapabilities(
   }
   if (outputLimitField !== undefined) declared.outputLimitField = outputLimitField
   if (unsupported === 'refuse') declared.refusesUnsupported = true
-  if (profile.allowLoopback) declared.isLocal = true
+  if (profile.allowLoopback || profile.allowPrivate) declared.isLocal = true
   return declared
 }
 

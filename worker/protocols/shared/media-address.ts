@@ -1,10 +1,12 @@
 // Which addresses of images and files may go to a provider, which reads them itself
-// (decisions.md 105). A provider on this machine could read what the client cannot reach.
+// (decisions.md 105). A provider on this machine or in a private network could read what the client
+// cannot reach.
 
-import { isAddress, isPublicAddress, readEmbeddedAddress } from '../../../shared/addresses.ts'
+import { classifyAddress, isAddress } from '../../../shared/addresses.ts'
+import { classifyName, isMetadataName } from '../../../shared/host-names.ts'
 
 export interface AddressRules {
-  /** The provider runs on this machine: addresses must not lead to private hosts. */
+  /** The provider runs on this machine or in a private network: addresses must not lead to private hosts. */
   isLocal?: boolean | undefined
   /** The wire names files of the provider's own storage by `gs:` addresses. */
   hasStorage?: boolean
@@ -13,19 +15,7 @@ export interface AddressRules {
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'data:'])
 const STORAGE = 'gs:'
 
-/** Names under which clouds give a machine its credentials, and those of the machine itself. */
-const PRIVATE_NAMES: ReadonlySet<string> = new Set([
-  'instance-data',
-  'instance-data.ec2.internal',
-  'localhost',
-  'metadata',
-  'metadata.azure.internal',
-  'metadata.goog',
-  'metadata.google.internal',
-  'metadata.tencentyun.com'
-])
-
-/** False for an address of another scheme, and for one that leads a provider of this machine to a private host by its letters. */
+/** False for an address of another scheme, and for one that leads a local provider to a private host by its letters. */
 export function isAllowedAddress(url: string, { isLocal = false, hasStorage = false }: AddressRules): boolean {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url.trimStart())?.[0].toLowerCase() ?? ''
   if (scheme === STORAGE) return hasStorage
@@ -42,6 +32,6 @@ function readHost(url: string): string | undefined {
 }
 
 function isPrivate(host: string): boolean {
-  if (isAddress(host)) return !isPublicAddress(readEmbeddedAddress(host))
-  return PRIVATE_NAMES.has(host) || host.endsWith('.localhost')
+  if (isAddress(host)) return classifyAddress(host) !== 'public'
+  return isMetadataName(host) || classifyName(host) === 'loopback'
 }

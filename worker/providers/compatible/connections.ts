@@ -1,6 +1,7 @@
 // The connections of a profile of an external kind: where they may lead, how they are secured, and
 // through which proxy (bridge.md 8.2, 8.3 and 8.6).
 
+import { readAddressPolicy } from '../../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
 import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
 import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
@@ -17,10 +18,11 @@ export interface ConnectionOptions {
 
 /** Prepares the connections of a profile. None is opened before the first call. */
 export function openConnections(
-  { baseUrl, allowLoopback }: ProviderProfile,
+  profile: ProviderProfile,
   { connectionsMax, waitersMax, phaseMs }: CompatibleLimits,
   { resolve, ca, onConnectionChange }: ConnectionOptions & Pick<ExecutorDependencies, 'onConnectionChange'>
 ): ProviderOrigin {
+  const { baseUrl } = profile
   return openOrigin({
     origin: new URL(baseUrl).origin,
     connectionsMax,
@@ -29,7 +31,7 @@ export function openConnections(
     timeouts: { callMs: phaseMs, chatHeadMs: phaseMs, streamIdleMs: phaseMs },
     // Explicit, so that no environment variable switches verification off. There is no proxy: none of these calls may take one.
     tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
-    guard: createDestinationGuard(allowLoopback ? 'loopback' : 'public', resolve),
+    guard: createDestinationGuard(readAddressPolicy(profile), { url: baseUrl, resolve }),
     onConnectionChange
   })
 }

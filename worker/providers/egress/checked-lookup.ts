@@ -2,22 +2,35 @@
 // connection, and the connection goes to a checked address, so that a later change of the name's
 // addresses cannot redirect it (bridge.md 8.6).
 
-import { lookup as resolveName } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { isLoopbackAddress, isPublicAddress, readEmbeddedAddress } from '../../../shared/addresses.ts'
-import { withDeadline } from '../../../shared/deadline.ts'
+import { type AddressClass, classifyAddress } from '../../../shared/addresses.ts'
+import { isMetadataName } from '../../../shared/host-names.ts'
+import { type AddressPolicy, allowsAddressClass } from '../../../shared/network-policy.ts'
 import { DESTINATION_REFUSED } from '../http/call-failure.ts'
-import { createNameResolver, NAME_TIMEOUT_MS } from './name-resolver.ts'
-
-/** Where connections may go: to public hosts only, or to this machine only. */
-export type AddressPolicy = 'public' | 'loopback'
+import { createNameResolver } from './name-resolver.ts'
+import { createSystemResolver } from './system-resolver.ts'
 
 /** Resolves with all addresses of a name, or rejects when it has none or takes too long. */
 export type ResolveHost = (host: string) => Promise<string[]>
 
-/** The policy does not allow an address of the host, or the host has none. */
+/** What was found where a host was refused: the class of its address, or why it has none. */
+export type RefusedClass = AddressClass | 'unresolved'
+
+/** The policy does not allow an address of the host, or the host has none. Its text names no address. */
 export class DestinationRefusedError extends Error {
   readonly code = DESTINATION_REFUSED
+  readonly found: RefusedClass
+
+  constructor(found: RefusedClass, options: { policy?: AddressPolicy; cause?: unknown } = {}) {
+    super(describeRefusal(found, options.policy), options.cause === undefined ? {} : { cause: options.cause })
+    this.found = found
+  }
+}
+
+function describeRefusal(found: RefusedClass, policy: AddressPolicy | undefined): string {
+  if (found === 'unresolved') return 'The host cannot be resolved.'
+  const rule = policy === undefined ? '' : ` by the policy ${policy}`
+  return `The host has an address of the class ${found}, which is not allowed${rule}.`
 }
 
 /** Checks the addresses of one destination, for the connector of an HTTP client. */
@@ -26,29 +39,46 @@ export interface DestinationGuard {
   lookup: LookupFunction
   /** Whether a host that is an address itself may be dialed: connectors never look it up. */
   isAllowed(address: string): boolean
+  /** The error for a host that is an address itself and may not be dialed. */
+  refuse(address: string): DestinationRefusedError
 }
 
-/**
- * Creates a guard.
- * @param resolve the resolver of the policy unless given: name servers for public hosts, the system for this machine.
- */
+export interface GuardOptions {
+  /** URL of the destination. Only its scheme counts: some addresses are allowed over https alone. Plain http unless given. */
+  url?: string
+  /** The resolver of the policy unless given: name servers for public hosts, the system for all others. */
+  resolve?: ResolveHost | undefined
+}
+
+/** Creates the guard of one destination: the API of a profile, its token server or its proxy. */
 export function createDestinationGuard(
   policy: AddressPolicy,
-  resolve: ResolveHost = createPolicyResolver(policy)
+  { url = '', resolve = createPolicyResolver(policy) }: GuardOptions = {}
 ): DestinationGuard {
-  const isInside = policy === 'public' ? isPublicAddress : isLoopbackAddress
-  const isAllowed = (address: string): boolean => isInside(readEmbeddedAddress(address))
+  const isEncrypted = /^https:/i.test(url)
+  const isAllowed = (address: string): boolean => allowsAddressClass(policy, classifyAddress(address), isEncrypted)
+  const refuse = (address: string) => new DestinationRefusedError(classifyAddress(address), { policy })
+  const findRefusal = (addresses: readonly string[]): DestinationRefusedError | undefined => {
+    if (addresses.length === 0) return new DestinationRefusedError('unresolved')
+    const refused = addresses.find(address => !isAllowed(address))
+    return refused === undefined ? undefined : refuse(refused)
+  }
   return {
     isAllowed,
+    refuse,
     lookup(host, options, callback) {
+      // Whatever its addresses are: a hosts file or a name server may lead it anywhere.
+      if (isMetadataName(host)) {
+        queueMicrotask(() => callback(new DestinationRefusedError('forbidden', { policy }), ''))
+        return
+      }
       resolve(host).then(
         addresses => {
-          if (addresses.length > 0 && addresses.every(isAllowed)) giveAddresses(addresses, options, callback)
-          else callback(new DestinationRefusedError('The host resolves to an address that is not allowed.'), '')
+          const refusal = findRefusal(addresses)
+          if (refusal === undefined) giveAddresses(addresses, options, callback)
+          else callback(refusal, '')
         },
-        (thrown: unknown) => {
-          callback(new DestinationRefusedError('The host cannot be resolved.', { cause: thrown }), '')
-        }
+        (thrown: unknown) => callback(new DestinationRefusedError('unresolved', { cause: thrown }), '')
       )
     }
   }
@@ -62,11 +92,15 @@ export function createPinnedLookup(addresses: readonly string[]): LookupFunction
 /**
  * Public hosts are resolved by the name servers, not by the system: its resolver has a few threads for all names of the process, and a
  * name whose server is silent would delay the connections of every other profile. Nor are they resolved behind clients' URLs, which
- * have a resolver of their own.
+ * have a resolver of their own. Names of this machine and of private networks stand in hosts files
+ * and below search domains, which only the system knows.
  */
 function createPolicyResolver(policy: AddressPolicy): ResolveHost {
   return policy === 'public' ? createSharedResolver(createNameResolver()) : resolveBySystem
 }
+
+/** One for the worker: the bound on names at once holds for all profiles together. */
+const resolveBySystem = createSystemResolver()
 
 /** Resolves the name of one connection for all that wait for the same name at that moment. */
 function createSharedResolver(resolve: ReturnType<typeof createNameResolver>): ResolveHost {
@@ -80,13 +114,6 @@ function createSharedResolver(resolve: ReturnType<typeof createNameResolver>): R
 
 /** A resolution ends by its own deadline. */
 const NEVER_ABORTED = new AbortController().signal
-
-/** The names of this machine stand in its files. */
-async function resolveBySystem(host: string): Promise<string[]> {
-  const found = await withDeadline(resolveName(host, { all: true, verbatim: true }), NAME_TIMEOUT_MS)
-  if (found === undefined) throw new Error('The system gave no address in time.')
-  return found.map(entry => entry.address)
-}
 
 function giveAddresses(
   addresses: readonly string[],

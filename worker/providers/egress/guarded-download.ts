@@ -3,7 +3,8 @@
 
 import { isIP } from 'node:net'
 import { Client } from 'undici'
-import { isLocalName, isPublicAddress } from '../../../shared/addresses.ts'
+import { isPublicAddress } from '../../../shared/addresses.ts'
+import { classifyName } from '../../../shared/host-names.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
@@ -71,7 +72,7 @@ export function createGuardedDownload(dependencies: DownloadDependencies): Guard
       if (!isAllowed(host)) throw invalidUrl('The URL leads to an address that is not public.')
       return [host]
     }
-    if (isLocalName(host)) throw invalidUrl('The URL leads to an address that is not public.')
+    if (classifyName(host) !== 'public') throw invalidUrl('The URL leads to an address that is not public.')
     let addresses: string[]
     try {
       addresses = await resolve(host, signal)

@@ -4,7 +4,7 @@
 import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
-import { type DestinationGuard, DestinationRefusedError } from '../egress/checked-lookup.ts'
+import type { DestinationGuard } from '../egress/checked-lookup.ts'
 import { timeoutFailure } from './call-failure.ts'
 import { passOverContinue } from './continue-filter.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
@@ -126,12 +126,12 @@ function createConnector(
 /** A connector that also checks a host that is an address: no lookup sees it. */
 function createGuardedConnector(
   connect: buildConnector.BuildOptions,
-  { lookup, isAllowed }: DestinationGuard
+  { lookup, isAllowed, refuse }: DestinationGuard
 ): buildConnector.connector {
   const dial = buildConnector({ ...connect, lookup })
   return (options, callback) => {
     if (isIP(options.hostname) === 0 || isAllowed(options.hostname)) dial(options, callback)
-    else queueMicrotask(() => callback(new DestinationRefusedError('The address of the host is not allowed.'), null))
+    else queueMicrotask(() => callback(refuse(options.hostname), null))
   }
 }
 

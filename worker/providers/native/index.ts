@@ -1,17 +1,13 @@
 // The provider kind `native`: its options and its executors for every credential.
 
+import { type AddressPolicy, readAddressPolicy } from '../../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { settingsTable } from '../../../shared/settings/table.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
-import {
-  type AddressPolicy,
-  createDestinationGuard,
-  type DestinationGuard,
-  type ResolveHost
-} from '../egress/checked-lookup.ts'
+import { createDestinationGuard, type DestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
 import { createGate } from '../http/gate.ts'
 import { type ReadError, refuseRedirects } from '../http/response-head.ts'
@@ -110,13 +106,12 @@ function createPool(
 }
 
 function createGuard(
-  { allowLoopback }: ProviderProfile,
+  profile: ProviderProfile,
   origin: ExecutorDependencies['origin'],
   { addressPolicy, resolve }: NativeKindOptions
 ): DestinationGuard | undefined {
-  const ofProfile = allowLoopback ? 'loopback' : 'public'
-  const policy = addressPolicy ?? (origin === 'file' ? ofProfile : undefined)
-  return policy === undefined ? undefined : createDestinationGuard(policy, resolve)
+  const policy = addressPolicy ?? (origin === 'file' ? readAddressPolicy(profile) : undefined)
+  return policy === undefined ? undefined : createDestinationGuard(policy, { url: profile.baseUrl, resolve })
 }
 
 function createShared(

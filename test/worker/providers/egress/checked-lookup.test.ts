@@ -13,7 +13,8 @@ function ask(lookup: ReturnType<typeof createPinnedLookup>, all: boolean): Promi
 }
 
 t.test('a host is resolved only when the policy allows all of its addresses', async t => {
-  const resolve = (...addresses: string[]) => createDestinationGuard('public', async () => addresses).lookup
+  const resolve = (...addresses: string[]) =>
+    createDestinationGuard('public', { resolve: async () => addresses }).lookup
   t.same(await ask(resolve('8.8.8.8', '2606:4700::1'), true), [
     { address: '8.8.8.8', family: 4 },
     { address: '2606:4700::1', family: 6 }
@@ -22,10 +23,13 @@ t.test('a host is resolved only when the policy allows all of its addresses', as
   for (const addresses of [[], ['10.0.0.1'], ['8.8.8.8', '127.0.0.1']]) {
     t.match(await rejection(ask(resolve(...addresses), true)), { code: 'DESTINATION_REFUSED' })
   }
-  const loopback = (...addresses: string[]) => createDestinationGuard('loopback', async () => addresses).lookup
+  const loopback = (...addresses: string[]) =>
+    createDestinationGuard('loopback', { resolve: async () => addresses }).lookup
   t.same(await ask(loopback('127.0.0.1'), false), ['127.0.0.1', 4])
   t.match(await rejection(ask(loopback('8.8.8.8'), false)), { code: 'DESTINATION_REFUSED' })
-  const failing = createDestinationGuard('public', () => Promise.reject(new Error('ENOTFOUND'))).lookup
+  const failing = createDestinationGuard('public', {
+    resolve: () => Promise.reject(new Error('ENOTFOUND'))
+  }).lookup
   t.match(await rejection(ask(failing, true)), { code: 'DESTINATION_REFUSED' })
 })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
-import { DestinationRefusedError } from '../../../../worker/providers/egress/checked-lookup.ts'
+import { createDestinationGuard } from '../../../../worker/providers/egress/checked-lookup.ts'
 import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
 import type { CallOutcome } from '../../../../worker/providers/http/call-outcome.ts'
 import type { ProviderClientOptions } from '../../../../worker/providers/http/client.ts'
@@ -107,10 +107,7 @@ t.test('a certificate that is not trusted, and an address that is not allowed, w
   t.teardown(() => stub.close())
   t.same(await run(t, stub.origin), [outcome('tls_error', { wasSent: false })])
 
-  const lookup = (_host: string, _options: unknown, callback: (error: Error) => void) =>
-    callback(new DestinationRefusedError('no'))
-  const guard = { lookup: lookup as never, isAllowed: () => false }
-  const refusing = open(t, { origin: 'http://127.0.0.1:9', guard })
+  const refusing = open(t, { origin: 'http://127.0.0.1:9', guard: createDestinationGuard('public') })
   t.same(await run(t, refusing.origin, { client: { origin: refusing } }), [
     outcome('destination_refused', { wasSent: false })
   ])
