@@ -1,6 +1,7 @@
 // The shared model catalog: the entries read from an upstream model list, and the snapshot of them
 // that every worker shows (bridge.md 6.1, 6.2).
 import { compareCodePoints, type JsonObject, type JsonValue } from './json.ts'
+import type { ModelFacts } from './model-facts.ts'
 import { revisionOf } from './revision.ts'
 import type { ProviderKind } from './support-vocabulary.ts'
 
@@ -13,8 +14,11 @@ export const CATALOG_DISCOVERY_TIMEOUT_MS = 5_000
 /** Largest accepted inventory; a larger one counts as a failed discovery. */
 export const CATALOG_MODELS_MAX = 1024
 export const CATALOG_SERIALIZED_BYTES_MAX = 2 * 1024 * 1024
+/** The same for the inventory of an external profile, whose entries have no metadata (providers.md 3). */
+export const EXTERNAL_MODELS_MAX = 10_000
+export const EXTERNAL_SERIALIZED_BYTES_MAX = 4 * 1024 * 1024
 /** Longest id, owner or type: the longest text that a machine document may hold. */
-const TEXT_CHARACTERS_MAX = 512
+export const TEXT_CHARACTERS_MAX = 512
 /** Metadata nested deeper than this is cut, so that a hostile document cannot exhaust the stack. */
 const METADATA_DEPTH_MAX = 8
 
@@ -27,6 +31,8 @@ export interface CatalogEntry {
   readonly available: boolean
   readonly deprecated: boolean
   readonly providerMetadata: JsonObject
+  /** Only of an external provider that states any. */
+  readonly facts?: ModelFacts
 }
 
 /** The result of one discovery: entries in upstream order, and how many list items were unusable or repeated. */
@@ -87,7 +93,7 @@ export interface CatalogFailure {
 
 /** Raised for an upstream model list that breaks a rule of the catalog. */
 export class CatalogError extends Error {
-  readonly reason: 'not_a_list' | 'no_valid_entry' | 'too_many_models' | 'too_large'
+  readonly reason: 'not_a_list' | 'no_valid_entry' | 'too_many_models' | 'too_large' | 'endless_pages'
 
   constructor(reason: CatalogError['reason']) {
     super(`The upstream model list cannot be used: ${reason.replaceAll('_', ' ')}.`)
@@ -96,31 +102,60 @@ export class CatalogError extends Error {
   }
 }
 
-/**
- * Reads the `data` list of an upstream model response. Entries without a usable id are skipped, and only the first of entries with equal
- * ids is kept; both are counted. Throws `CatalogError` when the list exceeds its bounds, or has items of which none is valid.
- */
-export function readCatalogModels(list: unknown): CatalogModels {
-  if (!Array.isArray(list)) throw new CatalogError('not_a_list')
-  if (list.length > CATALOG_MODELS_MAX) throw new CatalogError('too_many_models')
+export interface CatalogBounds {
+  readonly modelsMax: number
+  readonly serializedBytesMax: number
+}
+
+export const NATIVE_BOUNDS: CatalogBounds = {
+  modelsMax: CATALOG_MODELS_MAX,
+  serializedBytesMax: CATALOG_SERIALIZED_BYTES_MAX
+}
+
+export const EXTERNAL_BOUNDS: CatalogBounds = {
+  modelsMax: EXTERNAL_MODELS_MAX,
+  serializedBytesMax: EXTERNAL_SERIALIZED_BYTES_MAX
+}
+
+/** The result of one discovery while its pages arrive. */
+export interface CatalogCollector {
+  /** Adds the items of a page in order; undefined stands for one that is unusable. Throws `CatalogError` for too many. */
+  add(items: ReadonlyArray<CatalogEntry | undefined>): void
+  /** Throws `CatalogError` when the list is too large, or has items of which none is valid. */
+  finish(): CatalogModels
+}
+
+/** Creates a collector. Only the first of entries with equal ids is kept, and items without an entry are skipped; both are counted. */
+export function createCatalogCollector({ modelsMax, serializedBytesMax }: CatalogBounds): CatalogCollector {
   const entries = new Map<string, CatalogEntry>()
   let skippedCount = 0
   let duplicateCount = 0
-  for (const item of list) {
-    const entry = readEntry(item)
-    if (entry === undefined) skippedCount += 1
-    else if (entries.has(entry.id)) duplicateCount += 1
-    else entries.set(entry.id, entry)
+  return {
+    add(items) {
+      if (entries.size + skippedCount + duplicateCount + items.length > modelsMax) {
+        throw new CatalogError('too_many_models')
+      }
+      for (const entry of items) {
+        if (entry === undefined) skippedCount += 1
+        else if (entries.has(entry.id)) duplicateCount += 1
+        else entries.set(entry.id, entry)
+      }
+    },
+    finish() {
+      if (entries.size === 0 && skippedCount > 0) throw new CatalogError('no_valid_entry')
+      const models = { entries: [...entries.values()], skippedCount, duplicateCount }
+      if (Buffer.byteLength(JSON.stringify(models.entries)) > serializedBytesMax) throw new CatalogError('too_large')
+      return models
+    }
   }
-  if (entries.size === 0 && list.length > 0) throw new CatalogError('no_valid_entry')
-  const models = {
-    entries: [...entries.values()],
-    skippedCount,
-    duplicateCount
-  }
-  if (Buffer.byteLength(JSON.stringify(models.entries)) > CATALOG_SERIALIZED_BYTES_MAX)
-    throw new CatalogError('too_large')
-  return models
+}
+
+/** Reads the `data` list of a native upstream's model response. Throws `CatalogError` for a list that cannot be used. */
+export function readCatalogModels(list: unknown): CatalogModels {
+  if (!Array.isArray(list)) throw new CatalogError('not_a_list')
+  const collector = createCatalogCollector(NATIVE_BOUNDS)
+  collector.add(list.map(readCatalogEntry))
+  return collector.finish()
 }
 
 /** Turns the discovered entries of a profile into a snapshot. `nowMs` is the time of discovery in milliseconds since the epoch. */
@@ -193,7 +228,8 @@ export function computeInventoryRevision(entries: readonly CatalogEntry[], provi
 
 const NAMED_MEMBERS = new Set(['id', 'owned_by', 'type', 'available', 'deprecated'])
 
-function readEntry(item: unknown): CatalogEntry | undefined {
+/** Reads an item of a native upstream's list: what the catalog has no name for becomes metadata. Undefined for an item without an id. */
+export function readCatalogEntry(item: unknown): CatalogEntry | undefined {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return undefined
   const members = new Map<string, unknown>(Object.entries(item))
   const id = members.get('id')

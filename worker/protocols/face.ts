@@ -1,7 +1,7 @@
 // The two sides of a codec, the client face and the provider face. Both are pure: bytes or plain objects in, bytes or plain
 // objects out; no I/O, no clock, and no randomness that is not passed in. Only the normalized form passes between them.
 
-import type { CatalogModels } from '../../shared/catalog.ts'
+import type { CatalogBounds, CatalogEntry } from '../../shared/catalog.ts'
 import type { OutputLimitField } from '../../shared/profile.ts'
 import type {
   ClientProtocol,
@@ -398,7 +398,16 @@ export interface TokenCountCodec<Options> {
 }
 
 export interface ModelListCodec<Options> {
-  write(options: Options): WrittenCall
-  /** Raises `provider_protocol_error` for a list that cannot be used. */
-  read(body: unknown): CatalogModels
+  readonly bounds: CatalogBounds
+  /** @param cursor where the page before ended; absent for the first page. */
+  write(options: Options, cursor?: string): WrittenCall
+  /** Reads one page. Raises `provider_protocol_error` for a body that is none. */
+  read(body: unknown): ModelListPage
+}
+
+export interface ModelListPage {
+  /** In the provider's order; undefined for an item that cannot be used. */
+  readonly models: ReadonlyArray<CatalogEntry | undefined>
+  /** Absent on the last page. */
+  readonly cursor?: string
 }

@@ -9,6 +9,7 @@ import { completionsFace } from './completions/client/face.ts'
 import { chatCompatibleCapabilities } from './completions/provider/capabilities.ts'
 import { chatCompatibleEmbeddings } from './completions/provider/embeddings.ts'
 import { chatCompatibleFace } from './completions/provider/face.ts'
+import { chatCompatibleModels } from './completions/provider/models.ts'
 import { contentTokenCountFace } from './content/client/count-tokens.ts'
 import { batchEmbedContentsFace, embedContentFace } from './content/client/embeddings.ts'
 import { contentFace } from './content/client/face.ts'
@@ -62,11 +63,11 @@ export type ProviderFaces = Readonly<
 
 export const providerFaces: ProviderFaces = {
   native: { v1: nativeV1Face, v2: nativeV2Face },
-  // Both wires have the same embeddings.
+  // Both wires have the same embeddings and the same list of models.
   chat_compatible: {
     wires: {
       chat_completions: chatCompatibleFace,
-      responses: { ...responsesCompatibleFace, embeddings: chatCompatibleEmbeddings }
+      responses: { ...responsesCompatibleFace, embeddings: chatCompatibleEmbeddings, models: chatCompatibleModels }
     }
   },
   content_compatible: contentCompatibleFace,

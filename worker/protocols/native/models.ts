@@ -1,18 +1,13 @@
 // Reads the native upstream's model list for the catalog (upstream.md 6, bridge.md 6.1).
 
-import { CatalogError, readCatalogModels } from '../../../shared/catalog.ts'
-import { GatewayError, isJsonObject } from '../../normalized/index.ts'
+import { NATIVE_BOUNDS, readCatalogEntry } from '../../../shared/catalog.ts'
+import { isJsonObject } from '../../normalized/index.ts'
 import type { ModelListCodec } from '../face.ts'
+import { readModelItems } from '../shared/model-list.ts'
 import type { NativeOptions } from './options.ts'
 
 export const nativeModelList: ModelListCodec<NativeOptions> = {
+  bounds: NATIVE_BOUNDS,
   write: ({ v1Base }) => ({ method: 'GET', path: `${v1Base}/models`, headers: [] }),
-  read(body) {
-    try {
-      return readCatalogModels(isJsonObject(body) ? body.data : undefined)
-    } catch (thrown) {
-      if (thrown instanceof CatalogError) throw new GatewayError('provider_protocol_error', { cause: thrown })
-      throw thrown
-    }
-  }
+  read: body => ({ models: readModelItems(isJsonObject(body) ? body.data : undefined, readCatalogEntry) })
 }

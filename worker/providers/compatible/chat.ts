@@ -9,6 +9,7 @@ import { type CompatibleKindOptions, createCompatibleKind } from './kind.ts'
 const CHAT_ENDING = '/chat/completions'
 const RESPONSES_ENDING = '/responses'
 const EMBEDDINGS_ENDING = '/embeddings'
+const MODELS_ENDING = '/models'
 
 /**
  * The paths of the provider's calls, on both wires of the kind. A base URL that ends in `/chat/completions` or in `/responses` is the
@@ -21,7 +22,8 @@ export function readChatOptions(baseUrl: string): ChatCompatibleOptions & Respon
   return {
     chatPath: base + CHAT_ENDING,
     responsesPath: base + RESPONSES_ENDING,
-    embeddingsPath: base + EMBEDDINGS_ENDING
+    embeddingsPath: base + EMBEDDINGS_ENDING,
+    modelsPath: base + MODELS_ENDING
   }
 }
 

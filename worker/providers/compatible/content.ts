@@ -6,15 +6,16 @@ import type { ProviderKindRegistration } from '../provider-kind.ts'
 import { type CompatibleKindOptions, createCompatibleKind } from './kind.ts'
 
 const VERSION = '/v1beta'
-const endsInVersion = /\/v1(?:beta)?$/
+/** The last one is a base of Vertex AI, whose models are below their publisher. */
+const endsInModelsParent = /(?:\/v1(?:beta)?|\/publishers\/[^/]+)$/
 
 /**
- * The path of the provider's models, below which the methods of each are. A base URL that ends in the version of the API is used as it is;
- * to every other one, as the SDK takes it, the version is appended.
+ * The path of the provider's models, below which the methods of each are. A base URL that ends in the version of the API, or in a publisher of
+ * Vertex AI, is used as it is; to every other one, as the SDK takes it, the version is appended.
  */
 export function readContentOptions(baseUrl: string): ContentCompatibleOptions {
   const path = new URL(baseUrl).pathname.replace(/\/+$/, '')
-  const base = endsInVersion.test(path) ? path : path + VERSION
+  const base = endsInModelsParent.test(path) ? path : path + VERSION
   return { modelsPath: `${base}/models` }
 }
 

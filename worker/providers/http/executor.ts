@@ -1,17 +1,14 @@
 // The executor of one provider profile for one credential, for every kind whose calls are a face plus an authorization header.
 
-import { CATALOG_SERIALIZED_BYTES_MAX } from '../../../shared/catalog.ts'
-import { writeJsonBody } from '../../../shared/json.ts'
 import type { ProviderWire } from '../../../shared/profile.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import type { WrittenCall } from '../../protocols/face.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
-import type { Executor, UpstreamOperation } from '../types.ts'
+import type { Executor } from '../types.ts'
 import { type ChatDependencies, logPayload } from './chat-call.ts'
 import { streamChat } from './chat-stream.ts'
 import { completeChat } from './chat-whole.ts'
-import type { ProviderCall } from './client.ts'
 import { keepFirstCall } from './first-call-sink.ts'
+import { fetchModelList } from './model-list.ts'
 import type { ErrorRedaction } from './redaction.ts'
 
 export interface HttpExecutorOptions extends ChatDependencies {
@@ -26,9 +23,6 @@ export interface HttpExecutorOptions extends ChatDependencies {
   /** What ends with the executor; absent where other executors use the connections too. */
   connections?: { close(): Promise<void>; destroy(): Promise<void> } | undefined
 }
-
-/** A model list may hold members that the catalog drops; a list that is far beyond the catalog's bound is not read to its end. */
-const MODEL_LIST_BYTES_MAX = 4 * CATALOG_SERIALIZED_BYTES_MAX
 
 /** Creates an executor. It has a method for each codec that its face has. */
 export function createHttpExecutor(options: HttpExecutorOptions): Executor {
@@ -63,21 +57,7 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
     }
   }
   if (models !== undefined) {
-    executor.listModels = async context => {
-      const written = models.write(faceOptions)
-      return client
-        .fetchJson(toProviderCall('models', written), context, body => models.read(body), MODEL_LIST_BYTES_MAX)
-        .catch(rethrow)
-    }
+    executor.listModels = async context => fetchModelList(client, models, faceOptions, context).catch(rethrow)
   }
   return executor
-}
-
-function toProviderCall(
-  operation: UpstreamOperation,
-  { method, path, headers, body, bytes }: WrittenCall
-): ProviderCall {
-  const call = { operation, method, path, headers }
-  if (bytes !== undefined) return { ...call, body: bytes }
-  return body === undefined ? call : { ...call, body: writeJsonBody(body) }
 }

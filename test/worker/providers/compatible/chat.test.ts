@@ -18,6 +18,7 @@ t.test('a base URL is an API base, or the endpoint itself of either wire', async
   ]
   for (const [baseUrl, chatPath, embeddingsPath] of rows) {
     const responsesPath = chatPath.replace(/\/chat\/completions$/, '/responses')
-    t.same(readChatOptions(baseUrl), { chatPath, responsesPath, embeddingsPath }, baseUrl)
+    const modelsPath = embeddingsPath.replace('/embeddings', '/models')
+    t.same(readChatOptions(baseUrl), { chatPath, responsesPath, embeddingsPath, modelsPath }, baseUrl)
   }
 })

@@ -5,6 +5,7 @@ import { findExternalError, readExternalError } from '../../shared/external-erro
 import { completionsSameWire } from '../same-wire.ts'
 import { chatCompatibleAcceptance } from './acceptance.ts'
 import { chatCompatibleEmbeddings } from './embeddings.ts'
+import { chatCompatibleModels } from './models.ts'
 import type { ChatCompatibleOptions } from './options.ts'
 import { createReader } from './reader.ts'
 import type { ChatCompatibleReading } from './reading.ts'
@@ -17,5 +18,6 @@ export const chatCompatibleFace: ProviderFace<ChatCompatibleOptions, ChatCompati
   readError: readExternalError,
   findError: findExternalError,
   sameWire: completionsSameWire,
-  embeddings: chatCompatibleEmbeddings
+  embeddings: chatCompatibleEmbeddings,
+  models: chatCompatibleModels
 }

@@ -4,4 +4,5 @@ export interface ResponsesCompatibleOptions {
   /** Path on the profile's origin, such as `/v1/responses` (bridge.md 4.4). */
   responsesPath: string
   embeddingsPath: string
+  modelsPath: string
 }

@@ -12,7 +12,7 @@ import type {
 } from '../../../../../worker/protocols/face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 
-export const options = { chatPath: '/v1/chat/completions', embeddingsPath: '/v1/embeddings' }
+export const options = { chatPath: '/v1/chat/completions', embeddingsPath: '/v1/embeddings', modelsPath: '/v1/models' }
 
 export interface Setup {
   reading?: Partial<ChatCompatibleReading>

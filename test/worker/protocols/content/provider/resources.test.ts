@@ -124,12 +124,15 @@ t.test('a model of the list has its name without the collection', async t => {
     { displayName: 'without a name' },
     'odd'
   ]
-  const { entries, skippedCount } = read({ models })
-  t.match(entries, [
-    { id: 'a', modelType: 'chat', providerMetadata: { displayName: 'A' } },
+  const page = read({ models, nextPageToken: 'two' })
+  t.match(page.models, [
+    { id: 'a', modelType: 'chat', providerMetadata: {} },
     { id: 'b', modelType: 'embedder' },
-    { id: 'c', modelType: null }
+    { id: 'c', modelType: null },
+    undefined,
+    undefined
   ])
-  t.equal(skippedCount, 2)
+  t.equal(page.cursor, 'two')
+  t.equal(write(options, 'two').path, '/v1beta/models?pageSize=1000&pageToken=two')
   t.throws(() => read({}), { code: 'provider_protocol_error' })
 })

@@ -516,11 +516,17 @@ t.test('bridge 81: one call counts all texts', async t => {
   t.throws(() => countTokens?.read(limited, { count: 1 }), { code: 'rate_limited', status: 429, message: 'Slow down' })
 })
 
-t.test('the model list is one page', async t => {
+t.test('the model list is read page by page', async t => {
   const { models } = messagesCompatibleFace
   t.match(models?.write(options), { method: 'GET', path: '/v1/models?limit=1000' })
   const list = models?.read({ data: [{ type: 'model', id: 'claude-a', display_name: 'A' }], has_more: false })
-  t.match(list, { entries: [{ id: 'claude-a', available: true }], skippedCount: 0 })
+  t.same(list, {
+    models: [
+      { id: 'claude-a', ownedBy: null, modelType: null, available: true, deprecated: false, providerMetadata: {} }
+    ]
+  })
+  t.match(models?.read({ data: [], has_more: true, last_id: 'claude-a' }), { cursor: 'claude-a' })
+  t.equal(models?.write(options, 'claude-a').path, '/v1/models?limit=1000&after_id=claude-a')
   t.throws(() => models?.read({}), { code: 'provider_protocol_error' })
 })
 

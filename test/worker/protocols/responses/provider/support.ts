@@ -12,7 +12,7 @@ import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 import { responsesCompatibleFace } from '../../../../../worker/protocols/responses/provider/face.ts'
 import type { ResponsesCompatibleReading } from '../../../../../worker/protocols/responses/provider/reading.ts'
 
-export const options = { responsesPath: '/v1/responses', embeddingsPath: '/v1/embeddings' }
+export const options = { responsesPath: '/v1/responses', embeddingsPath: '/v1/embeddings', modelsPath: '/v1/models' }
 
 export interface Setup {
   reading?: Partial<ResponsesCompatibleReading>
