@@ -8,6 +8,7 @@ const rooms = [
   'operations',
   'protocols',
   'bridge',
+  'targets',
   'providers',
   'control',
   'traffic',
