@@ -7,10 +7,12 @@ import { machineText, revision, validated } from './machine-document.ts'
 import {
   computeConfigRevision,
   computeProfileRevision,
+  type ModelAlias,
   type ProfileSet,
   type ProviderProfile,
   writeAlias
 } from './profile.ts'
+import { expandFeatures } from './profile-features.ts'
 import type { StartupError } from './startup-error.ts'
 
 const inspectDocument = z.strictObject({
@@ -96,8 +98,15 @@ function writeInspectedProfile(profile: ProviderProfile): JsonObject {
     model_inventory: profile.modelInventory ?? 'static',
     models: [...profile.models]
       .sort((left, right) => compareCodePoints(left.publicAlias, right.publicAlias))
-      .map(writeAlias)
+      .map(writeInspectedAlias)
   }
+}
+
+/** An alias with each of its features named: the words of the file count for the revisions alone. */
+function writeInspectedAlias(alias: ModelAlias): JsonObject {
+  const { capabilities } = alias
+  if (capabilities === undefined) return writeAlias(alias)
+  return writeAlias({ ...alias, capabilities: { ...capabilities, features: expandFeatures(capabilities.features) } })
 }
 
 /** The document of a failure that a machine reads: a code, a fixed text, and flat details without content. */

@@ -13,15 +13,13 @@ export interface DeclaredAlias {
 const EXTERNAL_ROUTES_SCHEMA = 'gateway.provider-profiles.v3' satisfies ProfileSet['schemaVersion']
 
 /**
- * The profile whose provider is asked for its models; a set has one at most. It is the one that says
- * so, else the first one of the native upstream: its aliases are names and defaults beside the models
- * that its credential sees, no list of them (specification.md 2.3).
+ * The native profile whose provider is asked for its models; a set has one at most. It is the one that
+ * says so, else the first one: its aliases are names and defaults beside the models that its credential
+ * sees, no list of them (specification.md 2.3).
  */
 export function findDynamicProfile({ profiles }: Pick<ProfileSet, 'profiles'>): ProviderProfile | undefined {
-  return (
-    profiles.find(({ modelInventory }) => modelInventory === 'dynamic') ??
-    profiles.find(({ providerKind }) => !isExternalKind(providerKind))
-  )
+  const natives = profiles.filter(({ providerKind }) => !isExternalKind(providerKind))
+  return natives.find(({ modelInventory }) => modelInventory === 'dynamic') ?? natives[0]
 }
 
 /** Every alias in the order of the file, disabled ones included. */
@@ -42,8 +40,17 @@ export function requiresNewerSchema(
   return origin === 'file' && isExternalKind(providerKind) && schemaVersion !== EXTERNAL_ROUTES_SCHEMA
 }
 
-/** The profiles of a set that have a route: that which is asked for its models, and those with an enabled alias. */
+/**
+ * The profiles of a set that have a route: those that are asked for their models, those with an
+ * enabled alias of their own, and those to which an enabled alias leads (decisions.md 88 and 116).
+ */
 export function listRouted(set: Pick<ProfileSet, 'profiles'>): ProviderProfile[] {
   const dynamic = findDynamicProfile(set)
-  return set.profiles.filter(profile => profile === dynamic || profile.models.some(alias => alias.enabled))
+  const enabled = listAliases(set).filter(({ alias }) => alias.enabled)
+  const ids = new Set(
+    enabled.flatMap(({ profile, alias }) => alias.targets?.map(({ profileId }) => profileId) ?? [profile.profileId])
+  )
+  return set.profiles.filter(
+    profile => profile === dynamic || profile.modelInventory === 'dynamic' || ids.has(profile.profileId)
+  )
 }

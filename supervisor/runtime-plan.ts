@@ -24,7 +24,6 @@ import type { StartOptions } from './command-line.ts'
 import { DEMO_CREDENTIALS } from './demo-upstream.ts'
 import { type LoadedProfiles, loadProfiles, type VariableLookup } from './profile/load.ts'
 import { resolveProfilePath } from './profile/path.ts'
-import { listProfileWarnings } from './profile/warnings.ts'
 import { checkNativeDestinations, checkStartup } from './startup-checks.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
@@ -109,8 +108,7 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
       ...given.dotenvWarnings,
       ...withoutCredentialNames(resolved.warnings, profiles),
       ...findings.warnings,
-      ...destinations.warnings,
-      ...listProfileWarnings(profiles)
+      ...destinations.warnings
     ]
   })
 }

@@ -5,6 +5,9 @@ import type { ProviderProfile } from '../../shared/profile.ts'
 import type { ProviderKind } from '../../shared/support-vocabulary.ts'
 
 export const TLS_POLICY = 'system-default'
+/** Trusts the authorities of `ca_file` beside those of the system (providers.md 1). */
+export const PRIVATE_TLS_POLICY = 'private-ca'
+export const TLS_POLICIES = [TLS_POLICY, PRIVATE_TLS_POLICY] as const
 export const PUBLIC_POLICIES: Readonly<Record<ProviderKind, string>> = {
   native: 'public-native',
   chat_compatible: 'public-openai',
@@ -21,7 +24,7 @@ export const KINDS_WITH_WIRES: ReadonlySet<ProviderKind> = new Set(['chat_compat
 
 type PolicyMembers = Pick<
   ProviderProfile,
-  'providerKind' | 'allowLoopback' | 'allowPrivate' | 'networkPolicyRef' | 'tlsPolicyRef'
+  'providerKind' | 'allowLoopback' | 'allowPrivate' | 'networkPolicyRef' | 'tlsPolicyRef' | 'caFile'
 >
 
 /** A member that is wrong, and the text that says what is allowed. */
@@ -39,7 +42,8 @@ export function findPolicyProblem(profile: PolicyMembers): PolicyProblem | undef
   }
   const expected = allowLoopback ? LOOPBACK_POLICY : PUBLIC_POLICIES[profile.providerKind]
   if (!allowPrivate && networkPolicyRef !== expected) return { member: 'network_policy_ref', message: UNKNOWN }
-  return profile.tlsPolicyRef === TLS_POLICY ? undefined : { member: 'tls_policy_ref', message: UNKNOWN }
+  const tls = profile.caFile === undefined ? TLS_POLICY : PRIVATE_TLS_POLICY
+  return profile.tlsPolicyRef === tls ? undefined : { member: 'tls_policy_ref', message: UNKNOWN }
 }
 
 const UNKNOWN = 'Provider profile references an unknown reviewed policy.'

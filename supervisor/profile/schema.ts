@@ -1,9 +1,7 @@
 // The shape of a profile file in its three versions, with the leniencies that existing files rely
 // on (bridge.md 4.1 to 4.4). The schema for editors is generated from the same definition.
 import { z } from 'zod'
-import { canonicalDestination } from '../../shared/destination.ts'
-import { MACHINE_TEXT_MAX } from '../../shared/machine-document.ts'
-import { LOOPBACK_POLICY } from '../../shared/network-policy.ts'
+import { LOOPBACK_POLICY, PRIVATE_POLICY } from '../../shared/network-policy.ts'
 import {
   FEATURE_NAMES,
   OUTPUT_LIMIT_FIELDS,
@@ -12,60 +10,31 @@ import {
   type ProfileSchemaVersion,
   UNSUPPORTED_MODES
 } from '../../shared/profile.ts'
+import { findIdleRemoval, PRESET_NAMES, REMOVABLE_FEATURES, writeRemoval } from '../../shared/profile-features.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
-import { PUBLIC_POLICIES, TLS_POLICY } from './policies.ts'
-
-/** Longest text of an identifier or a label, in characters. */
-const LABEL_LENGTH_MAX = 256
-
-/** A text that is trimmed and brought into composed form. JavaScript trims U+FEFF as well, which is no white space in Unicode. */
-const label = z
-  .string()
-  .refine(text => !text.includes('\ufeff'))
-  .trim()
-  .normalize('NFC')
-  .refine(hasLabelLength)
-
-const identifier = label
-  .regex(/^[a-z0-9]([a-z0-9._-]{0,254}[a-z0-9])?$/)
-  .meta({ minLength: 1, maxLength: LABEL_LENGTH_MAX })
-
-/** Any letters, without white space and without controls, unassigned or zero-width characters. */
-const modelName = label
-  .refine(text => !/[\p{White_Space}\p{C}]/u.test(text))
-  .meta({ minLength: 1, maxLength: LABEL_LENGTH_MAX, pattern: '^\\S+$' })
-
-const variableName = z
-  .string()
-  .max(LABEL_LENGTH_MAX)
-  .regex(/^[A-Z_][A-Z0-9_]*$/)
-
-/** An IPv6 address with a zone. URLs have no zones, so the URL parser refuses one; here it is a wrong destination, not a wrong shape. */
-const ZONED_HOST = /^(https?:\/\/\[[0-9a-f:.]+)%[^\]/]*\]/i
-
-/** A destination in canonical form, and whether its host had an IPv6 zone. */
-export interface Destination {
-  readonly url: string
-  readonly hasZone: boolean
-}
-
-const destination = z.string().transform((text, context): Destination => {
-  const url = canonicalDestination(text.replace(ZONED_HOST, '$1]'))
-  if (url !== undefined && url.length <= MACHINE_TEXT_MAX) return { url, hasZone: ZONED_HOST.test(text) }
-  context.addIssue({ code: 'custom' })
-  return z.NEVER
-})
-
-/** Accepts 0, 1 and the usual words in any case as well. */
-const flag = z.preprocess(readFlag, z.boolean())
-/** Accepts a text of digits and a number such as `10.0` as well. */
-const tokenCount = z.preprocess(readInteger, z.int().positive())
+import { PUBLIC_POLICIES, TLS_POLICIES } from './policies.ts'
+import { callMembers } from './schema-calls.ts'
+import {
+  DESTINATION_PATTERN,
+  destination,
+  flag,
+  identifier,
+  modelName,
+  tokenCount,
+  variableName
+} from './schema-values.ts'
 
 const capabilities = z.strictObject({
   features: z
-    .array(z.enum(FEATURE_NAMES))
+    .array(z.enum([...PRESET_NAMES, ...FEATURE_NAMES, ...REMOVABLE_FEATURES.map(writeRemoval)]))
     .min(1)
-    .describe('What the model can do. Requests that need more are refused before any call.'),
+    .superRefine((words, context) => {
+      const position = findIdleRemoval(words)
+      if (position !== undefined) context.addIssue({ code: 'custom', path: [position] })
+    })
+    .describe(
+      'What the model can do: presets and features; -name takes a feature away from a preset. Requests that need more are refused before any call.'
+    ),
   limits: z.strictObject({
     context_window: tokenCount.describe('Tokens of prompt and response together.'),
     max_input_tokens: tokenCount.nullish().describe('At most context_window.'),
@@ -90,9 +59,32 @@ const unsupported = z
     'ignore (default): a member that the provider has no place for is left out, and the response says so. refuse: 400.'
   )
 
+const WEIGHT_MAX = 100
+const TARGETS_MIN = 2
+const TARGETS_MAX = 16
+
+const target = z.strictObject({
+  profile_id: identifier.describe('A profile of the file, of the kind and the wire of the profile of the alias.'),
+  upstream_model: modelName.describe('The model name that the provider of this profile knows.'),
+  weight: z
+    .int()
+    .min(1)
+    .max(WEIGHT_MAX)
+    .default(1)
+    .describe('The share of the conversations, beside equal priorities.'),
+  priority: z.int().min(0).max(WEIGHT_MAX).default(0).describe('The lowest one that has a healthy target is used.')
+})
+
 const alias = z.strictObject(aliasMembers)
 const aliasWithCapabilities = z.strictObject({
   ...aliasMembers,
+  upstream_model: aliasMembers.upstream_model.exactOptional(),
+  targets: z
+    .array(target)
+    .min(TARGETS_MIN)
+    .max(TARGETS_MAX)
+    .exactOptional()
+    .describe('In place of upstream_model: several deployments of one model, which the operator declares equal.'),
   capabilities: capabilities.nullish().describe('Required on enabled aliases of every kind but native.'),
   output_limit_field: z
     .enum(OUTPUT_LIMIT_FIELDS)
@@ -105,21 +97,25 @@ const profileMembers = {
   profile_id: identifier.describe('Unique in the file.'),
   provider_kind: z.enum(PROVIDER_KINDS),
   base_url: destination.meta({
-    pattern: '^https?://[^?#@\\\\\\s]+$',
-    description: 'https, or http on loopback together with allow_loopback.'
+    pattern: DESTINATION_PATTERN,
+    description: 'https, or http on loopback with allow_loopback, or in a private network with allow_private.'
   }),
   network_policy_ref: identifier.meta({
-    enum: [LOOPBACK_POLICY, ...Object.values(PUBLIC_POLICIES)],
-    description: 'loopback-development with allow_loopback, otherwise the public policy of the kind.'
+    enum: [LOOPBACK_POLICY, PRIVATE_POLICY, ...Object.values(PUBLIC_POLICIES)],
+    description:
+      'loopback-development with allow_loopback, private-network with allow_private, otherwise the public policy of the kind.'
   }),
-  tls_policy_ref: identifier.meta({ enum: [TLS_POLICY], description: 'The only TLS policy.' }),
+  tls_policy_ref: identifier.meta({
+    enum: [...TLS_POLICIES],
+    description: 'private-ca with ca_file, otherwise system-default.'
+  }),
   allow_loopback: flag.default(false).describe('The provider runs on this machine and speaks plain http.')
 }
 
 const modelInventory = z
   .enum(['static', 'dynamic'])
   .nullish()
-  .describe('dynamic: the models are discovered. Only native, and only once in a file.')
+  .describe('dynamic: the models are discovered. Once in a file for native; other kinds need public_prefix.')
 
 /** `off` without quotes is false in YAML 1.1. */
 const tokenCounting = z
@@ -129,6 +125,10 @@ const tokenCounting = z
 const wire = z
   .enum(PROVIDER_WIRES)
   .describe('Only chat_compatible. chat_completions (default), or responses: the requests go to <base_url>/responses.')
+
+const publicPrefix = modelName
+  .refine(text => /[/:]$/.test(text))
+  .meta({ pattern: '^\\S*[/:]$', description: 'What stands before the id of a discovered model. Unique in the file.' })
 
 /** One version of the file: its profiles have the members that this version knows. */
 function fileSchema<Version extends ProfileSchemaVersion, Profile extends z.ZodType>(
@@ -161,6 +161,11 @@ export const fileV3 = fileSchema(
     wire: wire.exactOptional(),
     token_counting: tokenCounting.exactOptional(),
     unsupported: unsupported.exactOptional(),
+    ...callMembers,
+    public_prefix: publicPrefix.exactOptional(),
+    default_capabilities: capabilities
+      .exactOptional()
+      .describe('What the models of a dynamic inventory can do. Needed beside public_prefix.'),
     models: z.array(aliasWithCapabilities).default([])
   })
 )
@@ -172,6 +177,10 @@ const schemaVersion = z.object({
 /** The content of a file whose every single member is valid. */
 export type FileContent = z.output<typeof fileV1> | z.output<typeof fileV2> | z.output<typeof fileV3>
 export type ProfileContent = FileContent['profiles'][number]
+export type AliasContent = ProfileContent['models'][number]
+export type ProfileContentV3 = z.output<typeof fileV3>['profiles'][number]
+export type AliasContentV3 = ProfileContentV3['models'][number]
+export type CapabilitiesContent = z.output<typeof capabilities>
 
 /** Names of the schema and indices of lists. */
 export type IssuePath = ReadonlyArray<string | number>
@@ -206,25 +215,15 @@ function parseVersion(version: ProfileSchemaVersion, value: unknown): z.ZodSafeP
 
 function firstIssue({ issues }: z.ZodError): ShapeIssue {
   const [issue] = issues
-  const path = (issue?.path ?? []).filter(part => typeof part !== 'symbol')
+  const path = hideNames((issue?.path ?? []).filter(part => typeof part !== 'symbol'))
   return { path, hint: issue?.code === 'unrecognized_keys' ? ' has an unknown member' : '' }
 }
 
-function hasLabelLength(text: string): boolean {
-  const { length } = text.length > 2 * LABEL_LENGTH_MAX ? text : [...text]
-  return length > 0 && length <= LABEL_LENGTH_MAX
-}
+/** The members whose own members have names of the operator's choice: content of the file, which no message repeats. */
+const NAMED_ENTRIES = new Set<string | number>(['headers', 'query'])
+/** Where such members stand: behind `profiles` and the index of one. */
+const PROFILE_MEMBER = 2
 
-const TRUE_WORDS = new Set(['1', 'true', 't', 'yes', 'y', 'on'])
-const FALSE_WORDS = new Set(['0', 'false', 'f', 'no', 'n', 'off'])
-
-function readFlag(value: unknown): unknown {
-  const word = typeof value === 'number' || typeof value === 'string' ? String(value).toLowerCase() : undefined
-  if (word === undefined) return value
-  if (TRUE_WORDS.has(word)) return true
-  return FALSE_WORDS.has(word) ? false : value
-}
-
-function readInteger(value: unknown): unknown {
-  return typeof value === 'string' && /^\d{1,16}$/.test(value.trim()) ? Number(value) : value
+function hideNames(path: IssuePath): IssuePath {
+  return NAMED_ENTRIES.has(path[PROFILE_MEMBER] ?? '') ? path.slice(0, PROFILE_MEMBER + 1) : path
 }

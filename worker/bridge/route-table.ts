@@ -2,6 +2,7 @@
 
 import { createSlotKey } from '../../shared/model-slots.ts'
 import { computeProfileRevision, type ModelAlias, type ProfileSet, type ProviderProfile } from '../../shared/profile.ts'
+import { expandFeatures } from '../../shared/profile-features.ts'
 import { findDynamicProfile, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { createRouteEvidence } from './evidence.ts'
@@ -67,7 +68,7 @@ function readCapabilities(
   if (!isExternalKind(profile.providerKind) || capabilities === undefined) return undefined
   const { features, limits } = capabilities
   const declared: DeclaredCapabilities = {
-    features,
+    features: expandFeatures(features),
     outputTokensMax: limits.maxOutputTokens ?? Math.ceil(limits.contextWindow * OUTPUT_SHARE),
     contextWindow: limits.contextWindow
   }

@@ -1,5 +1,6 @@
 // Cases of the bridge contract on the members of a profile file.
 import t, { type Test } from 'tap'
+import { BASE_FEATURES } from '../../../shared/profile.ts'
 import {
   baseAlias,
   baseFile,
@@ -113,20 +114,24 @@ t.test('bridge 13: a disabled external alias needs none', async t => {
   t.equal(inspectFile(v3({}, { capabilities: undefined, enabled: false }), { environment: {} }).exitCode, 0)
 })
 
-t.test('bridge 14: only the native kind is dynamic, and vendor names are no kinds', async t => {
-  for (const provider_kind of ['chat_compatible', 'messages_compatible', 'content_compatible']) {
-    expectSchemaRefusal(t, v3({ provider_kind, model_inventory: 'dynamic' }), 'profiles[0].model_inventory')
+t.test(
+  'bridge 14: a dynamic external kind needs a prefix (decisions.md 88), and vendor names are no kinds',
+  async t => {
+    for (const provider_kind of ['chat_compatible', 'messages_compatible', 'content_compatible']) {
+      expectSchemaRefusal(t, v3({ provider_kind, model_inventory: 'dynamic' }), 'profiles[0].public_prefix')
+      expectSchemaRefusal(t, v2({ provider_kind, model_inventory: 'dynamic' }), 'profiles[0].model_inventory')
+    }
+    for (const provider_kind of ['anthropic', 'gemini', 'gigachat']) {
+      expectSchemaRefusal(t, v2({ provider_kind }), 'profiles[0].provider_kind')
+    }
+    const dynamic = inspectFile(v2({ ...nativeProfile, model_inventory: 'dynamic', models: [] }))
+    t.equal(dynamic.exitCode, 0)
+    t.equal(dynamic.document.profiles[0].model_inventory, 'dynamic')
+    expectSchemaRefusal(t, v2({ ...nativeProfile, models: [] }), 'profiles[0].models')
   }
-  for (const provider_kind of ['anthropic', 'gemini', 'gigachat']) {
-    expectSchemaRefusal(t, v2({ provider_kind }), 'profiles[0].provider_kind')
-  }
-  const dynamic = inspectFile(v2({ ...nativeProfile, model_inventory: 'dynamic', models: [] }))
-  t.equal(dynamic.exitCode, 0)
-  t.equal(dynamic.document.profiles[0].model_inventory, 'dynamic')
-  expectSchemaRefusal(t, v2({ ...nativeProfile, models: [] }), 'profiles[0].models')
-})
+)
 
-t.test('bridge 15: a file has at most one dynamic profile', async t => {
+t.test('bridge 15: a file has at most one dynamic profile of the native kind', async t => {
   const dynamic = { ...nativeProfile, model_inventory: 'dynamic', models: [] }
   const profiles = [dynamic, { ...dynamic, profile_id: 'n2' }]
   expectSchemaRefusal(t, { ...baseFile, profiles }, 'profiles[1].model_inventory')
@@ -308,17 +313,15 @@ t.test('bridge 47: features are known names, at least one, and equal ones collap
   expectSchemaRefusal(t, withFeatures(['vision']), 'profiles[0].models[0].capabilities.features[0]')
   const { exitCode, document } = inspectFile(withFeatures(['text', 'text']))
   t.equal(exitCode, 0)
-  t.same(document.profiles[0].models[0].capabilities.features, ['text'])
+  // The features that every request requires need no word (decisions.md 88).
+  t.same(document.profiles[0].models[0].capabilities.features, [...BASE_FEATURES, 'text'].sort())
 })
 
-t.test('an alias that lacks a feature which every request requires is warned about, without its name', async t => {
-  const { exitCode, warnings } = inspectFile(v3({}, { capabilities: { ...capabilities, features: ['roles', 'text'] } }))
+t.test('an alias that names none of the features which every request requires starts without a warning', async t => {
+  // They are implied (decisions.md 88).
+  const { exitCode, warnings } = inspectFile(v3({}, { capabilities: { ...capabilities, features: ['text'] } }))
   t.equal(exitCode, 0)
-  t.match(warnings, [/^profiles\[0\]\.models\[0\] can never execute: .*ordered_content_parts, stop_reason, usage/])
-  t.equal(warnings.length, 1)
-  t.notMatch(warnings.join(), /bridge/)
-  t.same(inspectFile(v3({}, { capabilities: { ...capabilities, features: ['text'] }, enabled: false })).warnings, [])
-  t.same(inspectFile(v3(nativeProfile, { capabilities: { ...capabilities, features: ['text'] } })).warnings, [])
+  t.same(warnings, [])
 })
 
 t.test('token counting is a choice of chat_compatible profiles of the third version', async t => {

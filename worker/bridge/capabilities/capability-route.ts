@@ -1,6 +1,7 @@
 // Finds the route whose capabilities a query asks for (bridge.md 5.6 and 5.7).
 
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../../shared/profile.ts'
+import { expandFeatures } from '../../../shared/profile-features.ts'
 import { findDynamicProfile, listAliases, requiresNewerSchema } from '../../../shared/profile-routes.ts'
 import { findCell } from '../../../shared/support-matrix.ts'
 import { GatewayError } from '../../normalized/index.ts'
@@ -56,7 +57,7 @@ export function describeCapabilityRoute(
     cell: findCell(publicProtocol, profile.providerKind),
     provider: provider && selectWire(provider, profile.wire),
     upstreamModel: alias?.upstreamModel ?? findSentModel(routes.dynamic, model),
-    declaredFeatures: alias?.capabilities?.features,
+    declaredFeatures: alias?.capabilities && expandFeatures(alias.capabilities.features),
     capabilityProfile: alias?.capabilityProfile,
     isAliasBlocked: alias !== undefined && (alias.supportStatus === 'blocked' || requiresNewerSchema(profiles, profile))
   }
