@@ -74,8 +74,17 @@ export function upstreamRows(add: SectionRows) {
 /** The rows of the proxies, under the names that other programs read too. */
 export function proxyRows(add: SectionRows) {
   return {
-    HTTP_PROXY: add.optional(kind.url, 'Proxy for http addresses of the native upstream.'),
-    HTTPS_PROXY: add.optional(kind.url, 'Proxy for https addresses of the native upstream.'),
-    NO_PROXY: add.optional(kind.commaList, 'Hosts that are reached without a proxy.')
+    HTTP_PROXY: add.optional(
+      kind.url,
+      'Proxy for http addresses of the native upstream, and of profiles with proxy: environment.'
+    ),
+    HTTPS_PROXY: add.optional(
+      kind.url,
+      'Proxy for https addresses of the native upstream, and of profiles with proxy: environment.'
+    ),
+    NO_PROXY: add.optional(
+      kind.commaList,
+      'Hosts, suffixes, addresses and CIDR ranges, each with a port or without, that are reached without a proxy.'
+    )
   }
 }

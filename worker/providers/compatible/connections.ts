@@ -5,6 +5,7 @@ import { readAddressPolicy } from '../../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
 import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
 import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
+import type { ProxyServer } from '../http/proxy.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 import type { CompatibleLimits } from './limits.ts'
 
@@ -16,11 +17,15 @@ export interface ConnectionOptions {
   ca?: string
 }
 
+export interface OpenOptions extends ConnectionOptions, Pick<ExecutorDependencies, 'onConnectionChange'> {
+  proxy: ProxyServer | undefined
+}
+
 /** Prepares the connections of a profile. None is opened before the first call. */
 export function openConnections(
   profile: ProviderProfile,
   { connectionsMax, waitersMax, phaseMs }: CompatibleLimits,
-  { resolve, ca, onConnectionChange }: ConnectionOptions & Pick<ExecutorDependencies, 'onConnectionChange'>
+  { resolve, ca, proxy, onConnectionChange }: OpenOptions
 ): ProviderOrigin {
   const { baseUrl } = profile
   return openOrigin({
@@ -29,8 +34,10 @@ export function openConnections(
     waitersMax,
     waitFailure: 'provider_timeout',
     timeouts: { callMs: phaseMs, chatHeadMs: phaseMs, streamIdleMs: phaseMs },
-    // Explicit, so that no environment variable switches verification off. There is no proxy: none of these calls may take one.
+    // Explicit, so that no environment variable switches verification off.
     tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+    proxy,
+    proxyGuard: proxy && createDestinationGuard('proxy', { url: proxy.origin }),
     guard: createDestinationGuard(readAddressPolicy(profile), { url: baseUrl, resolve }),
     onConnectionChange
   })

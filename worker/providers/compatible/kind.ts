@@ -9,6 +9,7 @@ import { findProviderFace } from '../../protocols/registry.ts'
 import { ProviderClient } from '../http/client.ts'
 import type { Sign } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
+import { chooseProfileProxy, listProxySecrets } from '../http/proxy.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
 import { RefusedMembers } from '../http/refused-members.ts'
 import { refuseRedirects } from '../http/response-head.ts'
@@ -60,13 +61,23 @@ function createExecutor(
 ): Executor {
   const { settings, credential, faces, version } = dependencies
   const limits = { ...compatibleLimits, ...options.limits }
-  // Each executor knows its own credential: what one provider repeats of it is masked, and no other profile has it.
-  const secrets = [...listSecretTexts(settings), ...(credential === undefined ? [] : [credential.reveal()])]
+  const proxy = chooseProfileProxy(profile, new URL(profile.baseUrl).origin, {
+    variables: settings.proxy,
+    readSecret: dependencies.readSecret,
+    absent: 'none'
+  })
+  // Each executor knows its own secrets: what one provider repeats of them is masked, and no other profile has them.
+  const secrets = [
+    ...listSecretTexts(settings),
+    ...(credential === undefined ? [] : [credential.reveal()]),
+    ...(proxy === undefined ? [] : listProxySecrets(proxy))
+  ]
   const redaction = createErrorRedaction(() => secrets)
   const log = redaction.protect(dependencies.log)
   const lifetime = new AbortController()
   const connections = openConnections(profile, limits, {
     ...options,
+    proxy,
     onConnectionChange: dependencies.onConnectionChange
   })
   const face = findProviderFace(faces, { providerKind, apiMode: 'v1', wire: profile.wire })

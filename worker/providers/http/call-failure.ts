@@ -2,6 +2,7 @@
 // log and the metrics. It never leaves the executors: their callers get its `error`.
 
 import { GatewayError } from '../../normalized/index.ts'
+import { PROXY_AUTHENTICATION, PROXY_REFUSED } from './proxy-error.ts'
 
 /** How a failed exchange is counted where there is no HTTP status to count. */
 export type TransportOutcome = 'connect_error' | 'tls_error' | 'timeout' | 'protocol_error'
@@ -76,6 +77,14 @@ export function transportFailure(thrown: unknown): CallFailure {
       outcome: 'connect_error',
       isRetryable: false
     })
+  }
+  if (code === PROXY_AUTHENTICATION) {
+    const error = new GatewayError('provider_failure', { reason: 'proxy_authentication', cause: thrown })
+    return new CallFailure(error, { outcome: 'connect_error', isRetryable: false })
+  }
+  if (code === PROXY_REFUSED) {
+    const error = new GatewayError('provider_failure', { cause: thrown })
+    return new CallFailure(error, { outcome: 'connect_error', isRetryable: false })
   }
   const outcome = TLS_CODE.test(code) ? 'tls_error' : isProtocolError(thrown, code) ? 'protocol_error' : 'connect_error'
   return new CallFailure(new GatewayError('provider_failure', { cause: thrown }), { outcome })

@@ -66,7 +66,7 @@ export interface ExchangeObservation {
 }
 
 export interface ExchangeOptions {
-  dispatcher: Dispatcher
+  dispatcher: Pick<Dispatcher, 'dispatch'>
   /** Scheme, host and port. */
   origin: string
   request: ExchangeRequest

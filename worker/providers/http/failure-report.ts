@@ -63,6 +63,7 @@ const ID = /^[a-z][a-z_]*$/
 /** The stable id of a failure of the transport or of an unusable response (bridge.md 8.7). */
 function findReasonId({ outcome, error }: CallFailure): string | undefined {
   if (error.code === 'destination_mismatch') return error.code
+  if (error.reason !== undefined && outcome === 'connect_error') return error.reason
   switch (outcome) {
     case 'timeout':
       return outcome

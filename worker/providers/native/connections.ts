@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import type { Settings } from '../../../shared/settings.ts'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
 import { type ConnectionListener, openOrigin, type ProviderOrigin, type TlsOptions } from '../http/connections.ts'
+import type { ProxyServer } from '../http/proxy.ts'
 import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
 
 export interface NativeConnections {
@@ -43,7 +44,7 @@ export class TransportConfigurationError extends Error {
   }
 }
 
-export type ConnectionSettings = Pick<Settings, 'upstream' | 'proxy' | 'streamIdleTimeoutSeconds'>
+export type ConnectionSettings = Pick<Settings, 'upstream' | 'streamIdleTimeoutSeconds'>
 
 export interface NativeConnectionsOptions {
   settings: ConnectionSettings
@@ -51,17 +52,21 @@ export interface NativeConnectionsOptions {
   baseUrl: string
   /** Checks the addresses of the API; absent where private hosts are legitimate. A proxy resolves by itself. */
   guard?: DestinationGuard | undefined
+  /** The proxy for an origin. */
+  proxyFor: (origin: string) => ProxyServer | undefined
+  /** Checks the addresses of the proxies; absent where the settings name them. */
+  proxyGuard?: DestinationGuard | undefined
   onConnectionChange?: ConnectionListener | undefined
 }
 
 /** Prepares the connections; none is opened before the first call. Raises `TransportConfigurationError` for unreadable TLS files. */
 export function openNativeConnections(options: NativeConnectionsOptions): NativeConnections {
-  const { settings, baseUrl, guard, onConnectionChange } = options
-  const { upstream, proxy } = settings
+  const { settings, baseUrl, guard, proxyFor, proxyGuard, onConnectionChange } = options
+  const { upstream } = settings
   const endpoints = resolveEndpoints(baseUrl, upstream.authUrl)
   const trust = readTrust(upstream)
   const common = {
-    proxy,
+    proxyGuard,
     onConnectionChange,
     timeouts: {
       callMs: Math.ceil(upstream.timeout * 1000),
@@ -72,6 +77,7 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
   const toApi = {
     ...common,
     origin: endpoints.apiOrigin,
+    proxy: proxyFor(endpoints.apiOrigin),
     tls: { ...trust, ...readClientCertificate(upstream) },
     guard
   }
@@ -81,6 +87,7 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
   const oauth = openOrigin({
     ...common,
     origin: endpoints.oauth.origin,
+    proxy: proxyFor(endpoints.oauth.origin),
     tls: trust,
     connectionsMax: TOKEN_CONNECTIONS_MAX
   })

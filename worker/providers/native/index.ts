@@ -10,6 +10,7 @@ import { findProviderFace } from '../../protocols/registry.ts'
 import { createDestinationGuard, type DestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
 import { createGuardedDownload, type DownloadDependencies } from '../egress/guarded-download.ts'
 import { createGate } from '../http/gate.ts'
+import { chooseProfileProxy, listProxySecrets, type ProxyServer } from '../http/proxy.ts'
 import { type ReadError, refuseRedirects } from '../http/response-head.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
 import { createSingleExecutorPool } from '../single-executor-pool.ts'
@@ -56,11 +57,13 @@ function createPool(
   dependencies: ExecutorDependencies,
   options: NativeKindOptions
 ): ExecutorPool {
-  const { baseUrl, profileId } = profile
+  const { baseUrl } = profile
   const { settings, log, now, origin, onConnectionChange } = dependencies
-  const shared = createShared({ baseUrl, profileId }, dependencies, options)
+  const shared = createShared(profile, dependencies, options)
   const guard = createGuard(profile, origin, options)
-  const open = () => openNativeConnections({ settings, baseUrl, guard, onConnectionChange })
+  const proxyFor = (target: string) => findProxy(profile, target, dependencies)
+  const proxyGuard = origin === 'file' ? createDestinationGuard('proxy') : undefined
+  const open = () => openNativeConnections({ settings, baseUrl, guard, proxyFor, proxyGuard, onConnectionChange })
   if (origin === 'file') {
     // No client brings a credential for a profile of a file (bridge.md 7.2).
     return createSingleExecutorPool(
@@ -114,13 +117,24 @@ function createGuard(
   return policy === undefined ? undefined : createDestinationGuard(policy, { url: profile.baseUrl, resolve })
 }
 
+/** The environment decides unless the profile says otherwise: the native upstream was always reached so. */
+function findProxy(
+  profile: ProviderProfile,
+  target: string,
+  { settings, readSecret }: ExecutorDependencies
+): ProxyServer | undefined {
+  return chooseProfileProxy(profile, target, { variables: settings.proxy, readSecret, absent: 'environment' })
+}
+
 function createShared(
-  { baseUrl, profileId }: Pick<ProviderProfile, 'baseUrl' | 'profileId'>,
+  profile: ProviderProfile,
   dependencies: ExecutorDependencies,
   { downloadDependencies }: NativeKindOptions
 ): SharedDependencies {
   const { settings, faces, now, origin } = dependencies
+  const { baseUrl, profileId } = profile
   const userAgent = `llm-gateway/${dependencies.version}`
+  const proxies = [baseUrl, settings.upstream.authUrl].map(url => findProxy(profile, new URL(url).origin, dependencies))
   const uploads = {
     slotsMax: UPLOADS_AT_ONCE_MAX,
     waitersMax: UPLOAD_WAITERS_MAX,
@@ -141,7 +155,10 @@ function createShared(
     uploads: createUploadCache<MediaKind>({ entriesMax: UPLOADS_REMEMBERED_MAX, now }),
     uploadGates: { bytes: createGate(uploads), url: createGate(uploads) },
     parallelOption: createParallelOptionFallback(dependencies),
-    secrets: listSecretTexts(settings)
+    secrets: [
+      ...listSecretTexts(settings),
+      ...proxies.flatMap(proxy => (proxy === undefined ? [] : listProxySecrets(proxy)))
+    ]
   }
 }
 

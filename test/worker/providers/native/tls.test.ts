@@ -102,7 +102,7 @@ t.test('a file that cannot be read is named by its setting at the start', async 
   for (const setting of ['UPSTREAM_CA_BUNDLE_FILE', 'UPSTREAM_CERT_FILE']) {
     try {
       const settings = parseSettings({ [setting]: '/nowhere/secret-name.pem' })
-      openNativeConnections({ settings, baseUrl: settings.upstream.baseUrl })
+      openNativeConnections({ settings, baseUrl: settings.upstream.baseUrl, proxyFor: () => undefined })
       t.fail('it must be refused')
     } catch (thrown) {
       t.ok(thrown instanceof TransportConfigurationError)

@@ -1,11 +1,12 @@
 // Builds executors of kinds whose calls are a face and a header, with the made-up face of `http.ts`.
 
 import type { Test } from 'tap'
+import { type ProviderProfile, secretKey } from '../../../../shared/profile.ts'
 import { Secret } from '../../../../shared/secret.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
 import { createChatCompatibleKind } from '../../../../worker/providers/compatible/chat.ts'
 import type { CompatibleKindOptions } from '../../../../worker/providers/compatible/kind.ts'
-import { createExecutors } from '../../../../worker/providers/registry.ts'
+import { createExecutors, type ExecutorsOptions } from '../../../../worker/providers/registry.ts'
 import type { ChatCall, Executor } from '../../../../worker/providers/types.ts'
 import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 import { wordCall, wordFace } from './http.ts'
@@ -18,6 +19,10 @@ export interface CompatibleProfile {
   credential?: string
   /** True unless given: stubs are on loopback. */
   allowLoopback?: boolean
+  /** Further members of the profile. */
+  more?: Partial<ProviderProfile>
+  /** The values of the variables that those name. */
+  variables?: Record<string, string>
 }
 
 export interface TestExecutors {
@@ -32,16 +37,17 @@ export interface TestExecutors {
 export function startCompatible(
   t: Test,
   profiles: Record<string, CompatibleProfile>,
-  options: CompatibleKindOptions & { env?: Record<string, string> } = {}
+  options: CompatibleKindOptions & Pick<ExecutorsOptions, 'onConnectionChange'> & { env?: Record<string, string> } = {}
 ): TestExecutors {
-  const { env = {}, ...kindOptions } = options
+  const { env = {}, onConnectionChange, ...kindOptions } = options
   const memory = createMemoryLog()
-  const listed = Object.entries(profiles).map(([profileId, { baseUrl, allowLoopback = true }]) =>
-    edgeProfile([], { profileId, baseUrl, allowLoopback })
+  const listed = Object.entries(profiles).map(([profileId, { baseUrl, allowLoopback = true, more }]) =>
+    edgeProfile([], { profileId, baseUrl, allowLoopback, ...more })
   )
-  const credentials = Object.entries(profiles).flatMap(([id, { credential }]) =>
-    credential === undefined ? [] : [[id, new Secret(credential)] as const]
-  )
+  const credentials = Object.entries(profiles).flatMap(([id, { credential, variables = {} }]) => [
+    ...(credential === undefined ? [] : [[id, new Secret(credential)] as const]),
+    ...Object.entries(variables).map(([name, value]) => [secretKey(id, name), new Secret(value)] as const)
+  ])
   const executors = createExecutors({
     profiles: fileOf(listed),
     credentials: Object.fromEntries(credentials),
@@ -50,7 +56,8 @@ export function startCompatible(
     largeResponses: readsInline,
     settings: parseSettings(env),
     log: memory.log,
-    version: '1.2.3'
+    version: '1.2.3',
+    onConnectionChange
   })
   t.teardown(() => executors.destroy())
   return {
