@@ -22,7 +22,7 @@ export interface UpstreamCallReport {
   operation: UpstreamOperation
   /** Retries before this attempt. An attempt with a renewed token has the number of the one before it. */
   attempt: number
-  /** The provider's status as text, or `connect_error`, `tls_error`, `timeout`, `protocol_error` or `cancelled`. */
+  /** The provider's status as text, the word of a failure without one (`TransportOutcome`), or `cancelled`. */
   status: string
   /** Of the provider's response, also where its body was cut; undefined where no response began. */
   httpStatus: number | undefined

@@ -5,7 +5,7 @@ import { GatewayError } from '../../normalized/index.ts'
 import { PROXY_AUTHENTICATION, PROXY_REFUSED } from './proxy-error.ts'
 
 /** How a failed exchange is counted where there is no HTTP status to count. */
-export type TransportOutcome = 'connect_error' | 'tls_error' | 'timeout' | 'protocol_error'
+export type TransportOutcome = 'connect_error' | 'destination_refused' | 'tls_error' | 'timeout' | 'protocol_error'
 
 /** A call that failed: by its status, or in transport (`status` is null). */
 export class CallFailure extends Error {
@@ -74,7 +74,7 @@ export function transportFailure(thrown: unknown): CallFailure {
   }
   if (code === DESTINATION_REFUSED) {
     return new CallFailure(new GatewayError('destination_mismatch', { cause: thrown }), {
-      outcome: 'connect_error',
+      outcome: 'destination_refused',
       isRetryable: false
     })
   }
@@ -129,13 +129,34 @@ function isProtocolError(thrown: unknown, code: string): boolean {
   )
 }
 
+/**
+ * What refused a destination: the class of one of its addresses, or `unresolved`. Undefined for other errors. The address itself is in no
+ * log.
+ */
+export function readDestinationClass(error: GatewayError): string | undefined {
+  const refusal = findCause(error.cause, cause => cause.code === DESTINATION_REFUSED)
+  return typeof refusal?.found === 'string' ? refusal.found : undefined
+}
+
 /** The first code on the chain of causes; '' when there is none. */
 function findCode(thrown: unknown): string {
+  const code = findCause(thrown, cause => typeof cause.code === 'string')?.code
+  return typeof code === 'string' ? code : ''
+}
+
+/** The members of an error that the classification reads. */
+interface Cause {
+  code?: unknown
+  cause?: unknown
+  found?: unknown
+}
+
+function findCause(thrown: unknown, isWanted: (cause: Cause) => boolean): Cause | undefined {
   let current = thrown
   for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth += 1) {
-    if ('code' in current && typeof current.code === 'string') return current.code
-    if (current instanceof AggregateError && current.errors.length > 0) current = current.errors[0]
-    else current = 'cause' in current ? current.cause : undefined
+    const cause: Cause = current
+    if (isWanted(cause)) return cause
+    current = current instanceof AggregateError && current.errors.length > 0 ? current.errors[0] : cause.cause
   }
-  return ''
+  return undefined
 }

@@ -6,7 +6,7 @@ import { CallFailure, type TransportOutcome } from './call-failure.ts'
  * The class of a failure: of the transport, of the response's status, of the credential that could not be had, or of an address that
  * the profile's policy refuses.
  */
-export type FailureClass = TransportOutcome | `http_${number}` | 'credential' | 'destination_refused'
+export type FailureClass = TransportOutcome | `http_${number}` | 'credential'
 
 export interface CallOutcome {
   readonly profileId: string
@@ -46,8 +46,13 @@ export function describeOutcome(
   }
   if (!(thrown instanceof CallFailure)) return undefined
   const { errorType, error, status, retryAfter = error.retryAfter } = thrown
-  const failure = error.code === 'destination_mismatch' && status === null ? 'destination_refused' : errorType
-  return { profileId, failure, status: status ?? readStatus(failure), retryAfter: retryAfter ?? undefined, wasSent }
+  return {
+    profileId,
+    failure: errorType,
+    status: status ?? readStatus(errorType),
+    retryAfter: retryAfter ?? undefined,
+    wasSent
+  }
 }
 
 function readStatus(failure: FailureClass): number | undefined {

@@ -3,7 +3,7 @@
 import type { Logger } from '../../../shared/logging.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { abortError } from './abort.ts'
-import { type CallFailure, describeCause } from './call-failure.ts'
+import { type CallFailure, describeCause, readDestinationClass } from './call-failure.ts'
 
 /** Statuses of invalid requests, which the client has to correct and not the operator. */
 const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
@@ -32,6 +32,7 @@ export function reportCallFailure(
       error_type: errorType,
       code: error.code,
       reason_id: findReasonId(failure),
+      destination_class: readDestinationClass(error),
       // A status has no other cause than itself.
       cause: status === null ? describeCause(error) : undefined,
       provider_text: error.providerText
@@ -65,6 +66,7 @@ function findReasonId({ outcome, error }: CallFailure): string | undefined {
   if (error.code === 'destination_mismatch') return error.code
   if (error.reason !== undefined && outcome === 'connect_error') return error.reason
   switch (outcome) {
+    case 'destination_refused':
     case 'timeout':
       return outcome
     case 'connect_error':

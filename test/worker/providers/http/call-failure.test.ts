@@ -1,5 +1,11 @@
 import t from 'tap'
-import { describeCause, timeoutFailure, transportFailure } from '../../../../worker/providers/http/call-failure.ts'
+import { DestinationRefusedError } from '../../../../worker/providers/egress/checked-lookup.ts'
+import {
+  describeCause,
+  readDestinationClass,
+  timeoutFailure,
+  transportFailure
+} from '../../../../worker/providers/http/call-failure.ts'
 
 function coded(code: string): Error {
   return Object.assign(new Error('words about it'), { code })
@@ -37,4 +43,15 @@ t.test('the log gets the code and the bounded message of a cause', async t => {
   t.equal(describeCause(transportFailure(coded('ECONNRESET')).error), 'ECONNRESET: words about it')
   t.equal(describeCause(timeoutFailure('connecting', 5).error), 'connecting took longer than 5 ms')
   t.equal(describeCause(transportFailure(new Error('x'.repeat(1000))).error)?.length, 300)
+})
+
+t.test('a refused destination is a failure of its own, whose class is for the log', async t => {
+  const refused = new DestinationRefusedError('private', { policy: 'public' })
+  for (const thrown of [refused, new Error('outer', { cause: refused }), new AggregateError([refused])]) {
+    const failure = transportFailure(thrown)
+    t.match(failure, { error: { code: 'destination_mismatch' }, outcome: 'destination_refused', isRetryable: false })
+    t.equal(readDestinationClass(failure.error), 'private')
+  }
+  t.equal(readDestinationClass(transportFailure(new DestinationRefusedError('unresolved')).error), 'unresolved')
+  t.equal(readDestinationClass(transportFailure(coded('ECONNRESET')).error), undefined)
 })
