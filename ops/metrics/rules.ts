@@ -307,7 +307,8 @@ export const alertRules: AlertRule[] = [
     summary: 'Access tokens of the upstream cannot be fetched.',
     runbook:
       'Requests fail when the last token expires. The log event upstream_token_failed has the status: 400, 401 or 403 mean a wrong or ' +
-      'expired UPSTREAM_CREDENTIALS or scope; anything else is the way to UPSTREAM_AUTH_URL. Credentials of clients count as well.',
+      'expired UPSTREAM_CREDENTIALS or scope; anything else is the way to UPSTREAM_AUTH_URL. Credentials of clients count as well. With ' +
+      'a profile_id the line is about auth.oauth2 or google_service_account of that profile.',
     fires: {
       samples: gauge('gateway_upstream_token_refresh_failures_total', '0+1x60'),
       labels: { job: JOB, instance: 'a' },

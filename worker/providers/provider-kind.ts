@@ -28,6 +28,8 @@ export interface ExecutorDependencies {
   version: string
   /** Milliseconds since the epoch. */
   now: () => number
+  /** Milliseconds of a clock that never jumps, for the lifetimes of tokens. */
+  monotonicMs: () => number
   /** 0 up to 1. */
   random: () => number
   /** Called after each token call, for the metrics. */

@@ -1,6 +1,7 @@
 // Every provider kind that has executors, one line each, and the executors of all profiles. A further kind adds its line here and
 // one in `protocols/registry.ts`.
 
+import { systemClock } from '../../shared/clock.ts'
 import { type ProfileCredentials, type ProfileSet, secretKey } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { chatCompatibleKind } from './compatible/chat.ts'
@@ -22,13 +23,18 @@ export const providerKinds: ProviderKinds = {
 }
 
 export interface ExecutorsOptions
-  extends Omit<ExecutorDependencies, 'now' | 'random' | 'origin' | 'credential' | 'readSecret' | 'onConnectionChange'> {
+  extends Omit<
+    ExecutorDependencies,
+    'now' | 'monotonicMs' | 'random' | 'origin' | 'credential' | 'readSecret' | 'onConnectionChange'
+  > {
   profiles: ProfileSet
   /** Those of a profile file. */
   credentials: ProfileCredentials
   kinds?: ProviderKinds
   /** The system's clock unless given, in milliseconds since the epoch. */
   now?: () => number
+  /** The system's clock for durations unless given, in milliseconds. */
+  monotonicMs?: () => number
   /** `Math.random` unless given. */
   random?: () => number
   /** Called for each connection to a provider that opens (1) or closes (-1), for the metrics. */
@@ -45,7 +51,8 @@ export function createExecutors(options: ExecutorsOptions): Executors {
     profiles,
     credentials,
     kinds = providerKinds,
-    now = Date.now,
+    now = systemClock.nowMs,
+    monotonicMs = systemClock.monotonicMs,
     random = Math.random,
     onConnectionChange,
     ...dependencies
@@ -62,6 +69,7 @@ export function createExecutors(options: ExecutorsOptions): Executors {
         credential: credentials[profile.profileId],
         readSecret: variable => credentials[secretKey(profile.profileId, variable)],
         now,
+        monotonicMs,
         random,
         onConnectionChange: onConnectionChange && (change => onConnectionChange(profile.providerKind, change))
       })

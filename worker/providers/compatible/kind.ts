@@ -6,6 +6,8 @@ import type { ProviderProfile } from '../../../shared/profile.ts'
 import type { Secret } from '../../../shared/secret.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
+import { createSecretTexts } from '../credentials/secret-texts.ts'
+import { TOKEN_DEADLINE_MS } from '../credentials/token-server.ts'
 import { ProviderClient } from '../http/client.ts'
 import type { Sign } from '../http/credential.ts'
 import { createHttpExecutor } from '../http/executor.ts'
@@ -18,8 +20,8 @@ import type { ExecutorDependencies, ProviderKindRegistration } from '../provider
 import { createSingleExecutorPool } from '../single-executor-pool.ts'
 import type { Executor } from '../types.ts'
 import { type ConnectionOptions, openConnections } from './connections.ts'
-import { createProfileCredential } from './credential.ts'
-import { type CompatibleLimits, compatibleLimits } from './limits.ts'
+import { createProfileCredential, listCredentialTexts, listTokenServers } from './credential.ts'
+import { type CompatibleLimits, compatibleLimits, tokenServerLimits } from './limits.ts'
 
 /** What makes one kind of such a provider. */
 export interface CompatibleKind {
@@ -33,6 +35,8 @@ export interface CompatibleKind {
 /** Replaces bounds and surroundings. Only tests do: the product has no setting for them. */
 export interface CompatibleKindOptions extends ConnectionOptions {
   limits?: Partial<CompatibleLimits>
+  /** Of a whole call to a token server. */
+  tokenDeadlineMs?: number
 }
 
 /** Creates the registration of a kind. */
@@ -59,32 +63,46 @@ function createExecutor(
   dependencies: ExecutorDependencies,
   options: CompatibleKindOptions
 ): Executor {
-  const { settings, credential, faces, version } = dependencies
+  const { settings, faces, version } = dependencies
   const limits = { ...compatibleLimits, ...options.limits }
-  const proxy = chooseProfileProxy(profile, new URL(profile.baseUrl).origin, {
-    variables: settings.proxy,
-    readSecret: dependencies.readSecret,
-    absent: 'none'
-  })
+  const findProxy = (url: string) =>
+    chooseProfileProxy(profile, new URL(url).origin, {
+      variables: settings.proxy,
+      readSecret: dependencies.readSecret,
+      absent: 'none'
+    })
+  const open = (destination: ProviderProfile, bounds: CompatibleLimits) =>
+    openConnections(destination, bounds, {
+      ...options,
+      proxy: findProxy(destination.baseUrl),
+      onConnectionChange: dependencies.onConnectionChange
+    })
+  const proxies = [findProxy(profile.baseUrl), ...listTokenServers(profile).map(findProxy)]
   // Each executor knows its own secrets: what one provider repeats of them is masked, and no other profile has them.
-  const secrets = [
+  const texts = createSecretTexts([
     ...listSecretTexts(settings),
-    ...(credential === undefined ? [] : [credential.reveal()]),
-    ...(proxy === undefined ? [] : listProxySecrets(proxy))
-  ]
-  const redaction = createErrorRedaction(() => secrets)
+    ...listCredentialTexts(profile, dependencies),
+    ...proxies.flatMap(proxy => (proxy === undefined ? [] : listProxySecrets(proxy)))
+  ])
+  const redaction = createErrorRedaction(texts.list)
   const log = redaction.protect(dependencies.log)
   const lifetime = new AbortController()
-  const connections = openConnections(profile, limits, {
-    ...options,
-    proxy,
-    onConnectionChange: dependencies.onConnectionChange
+  const connections = open(profile, limits)
+  const credential = createProfileCredential({
+    profile,
+    dependencies,
+    createSigner,
+    openTokenServer: server => open(server, tokenServerLimits),
+    tokenDeadlineMs: options.tokenDeadlineMs ?? TOKEN_DEADLINE_MS,
+    texts,
+    log,
+    lifetime: lifetime.signal
   })
   const face = findProviderFace(faces, { providerKind, apiMode: 'v1', wire: profile.wire })
   const client = new ProviderClient({
     profileId: profile.profileId,
     origin: connections,
-    credentials: createProfileCredential(credential, createSigner),
+    credentials: credential.source,
     readError: refuseRedirects((head, body) => face.readError(head, body)),
     retryPolicy: NO_RETRIES,
     userAgent: `llm-gateway/${version}`,
@@ -106,7 +124,14 @@ function createExecutor(
     redaction,
     largeResponses: dependencies.largeResponses,
     lifetime,
-    connections,
+    connections: {
+      async close() {
+        await Promise.all([connections.close(), credential.close()])
+      },
+      async destroy() {
+        await Promise.all([connections.destroy(), credential.destroy()])
+      }
+    },
     log,
     bounds: limits,
     logsPayloads: settings.mode === 'DEV'

@@ -20,3 +20,6 @@ export const compatibleLimits: CompatibleLimits = {
   wholeBytesMax: 1024 * 1024,
   streamBytesMax: 64 * 1024 * 1024
 }
+
+/** Of the calls to a token server: one at a time, and each phase shorter than the deadline of the whole call. */
+export const tokenServerLimits: CompatibleLimits = { ...compatibleLimits, phaseMs: 10_000, connectionsMax: 1 }

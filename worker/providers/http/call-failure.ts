@@ -4,8 +4,17 @@
 import { GatewayError } from '../../normalized/index.ts'
 import { PROXY_AUTHENTICATION, PROXY_REFUSED } from './proxy-error.ts'
 
-/** How a failed exchange is counted where there is no HTTP status to count. */
-export type TransportOutcome = 'connect_error' | 'destination_refused' | 'tls_error' | 'timeout' | 'protocol_error'
+/**
+ * How a failed exchange is counted where there is no HTTP status to count. Without a credential there was no exchange, and only records,
+ * spans and the log have the word.
+ */
+export type TransportOutcome =
+  | 'connect_error'
+  | 'destination_refused'
+  | 'tls_error'
+  | 'timeout'
+  | 'protocol_error'
+  | 'credential_error'
 
 /** A call that failed: by its status, or in transport (`status` is null). */
 export class CallFailure extends Error {

@@ -75,6 +75,8 @@ function findReasonId({ outcome, error }: CallFailure): string | undefined {
     case 'protocol_error':
       if (error.code === 'provider_failure') return 'connection_error'
       return typeof error.cause === 'string' && ID.test(error.cause) ? error.cause : undefined
+    case 'credential_error':
+      return error.reason ?? error.code
     case undefined:
       return undefined
   }

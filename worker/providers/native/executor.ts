@@ -7,6 +7,8 @@ import { assertNever } from '../../normalized/assert.ts'
 import { toGatewayError } from '../../normalized/index.ts'
 import type { MediaKind } from '../../protocols/native/media-types.ts'
 import type { NativeOptions } from '../../protocols/native/options.ts'
+import type { SecretTexts } from '../credentials/secret-texts.ts'
+import { createTokenSource, type FetchedToken, signWithToken } from '../credentials/token-source.ts'
 import type { GuardedDownload } from '../egress/guarded-download.ts'
 import { CallFailure, describeCause } from '../http/call-failure.ts'
 import type { OutcomeListener } from '../http/call-outcome.ts'
@@ -21,13 +23,12 @@ import type { Executor } from '../types.ts'
 import type { UploadCache } from './attachments/upload-cache.ts'
 import { type AttachmentGates, createAttachmentUploader } from './attachments/uploader.ts'
 import type { NativeConnections } from './connections.ts'
-import { type CredentialTexts, createCredentialTexts, type NativeCredential } from './credential.ts'
+import { createCredentialTexts, type NativeCredential } from './credential.ts'
 import { createFileCalls } from './files.ts'
 import { createImageCompleter } from './generated-images.ts'
 import { substitutePlaceholders } from './placeholders.ts'
 import { fetchOAuthToken, fetchPasswordToken, type TokenFetchOptions } from './token-fetch.ts'
-import type { FetchedToken } from './token-response.ts'
-import { createTokenSource, signWithToken } from './token-source.ts'
+import type { NativeToken } from './token-response.ts'
 
 /** What all executors of a profile have in common. */
 export interface SharedDependencies extends ExecutorDependencies {
@@ -122,7 +123,7 @@ function leaveCredentialOut(onOutcome: OutcomeListener | undefined): OutcomeList
 
 function createCredentials(
   { shared, connections, credential }: NativeExecutorOptions,
-  { log, texts, lifetime }: { log: Logger; texts: CredentialTexts; lifetime: AbortSignal }
+  { log, texts, lifetime }: { log: Logger; texts: SecretTexts; lifetime: AbortSignal }
 ): CredentialSource {
   if (credential.type === 'fixed') {
     const { accessToken } = credential
@@ -134,7 +135,7 @@ function createCredentials(
     readError: shared.readError,
     signal: lifetime
   }
-  const fetchToken = (headers: CredentialCaller['headers']): Promise<FetchedToken> => {
+  const fetchToken = (headers: CredentialCaller['headers']): Promise<NativeToken> => {
     switch (credential.type) {
       case 'oauth':
         return fetchOAuthToken(fetchOptions, credential)
@@ -146,13 +147,14 @@ function createCredentials(
   }
   return createTokenSource({
     async fetchToken(headers) {
-      const token = await fetchToken(headers)
-      texts.addToken(token.value)
-      return token
+      const { value, expiresAtMs } = await fetchToken(headers)
+      texts.addToken(value)
+      return { value, lifetimeMs: readLifetime(expiresAtMs, shared.now()) }
     },
     givenToken: credential.givenToken,
-    expiryBufferMs: shared.settings.upstream.tokenExpiryBufferMs,
-    now: shared.now,
+    // Every call would replace a token whose lifetime is shorter than the buffer.
+    bufferMs: lifetimeMs => Math.min(shared.settings.upstream.tokenExpiryBufferMs, lifetimeMs / 2),
+    monotonicMs: shared.monotonicMs,
     random: shared.random,
     onFetched(failure) {
       // A fetch that ended because the executor closes is no failure.
@@ -162,6 +164,14 @@ function createCredentials(
       else logTokenFailure(log, failure)
     }
   })
+}
+
+/**
+ * The lifetime of a token that was fetched just now. One that has none left shows that this host's clock is wrong: such a token is
+ * used until the upstream refuses it, because every call would fetch another one otherwise.
+ */
+function readLifetime(expiresAtMs: number | undefined, nowMs: number): FetchedToken['lifetimeMs'] {
+  return expiresAtMs === undefined || expiresAtMs <= nowMs ? undefined : expiresAtMs - nowMs
 }
 
 function logTokenFailure(log: Logger, thrown: unknown): void {

@@ -10,7 +10,7 @@ import { type ExchangeRequest, runExchange } from '../http/exchange.ts'
 import { type ReadError, requireSuccess } from '../http/response-head.ts'
 import { ResponseCollector, readJson } from '../http/whole-response.ts'
 import type { NativeConnections } from './connections.ts'
-import { type FetchedToken, readTokenResponse } from './token-response.ts'
+import { type NativeToken, readTokenResponse } from './token-response.ts'
 
 /** Responses of token servers have one or two kilobytes. */
 const TOKEN_RESPONSE_BYTES_MAX = 64 * 1024
@@ -27,7 +27,7 @@ export interface TokenFetchOptions {
 export function fetchOAuthToken(
   options: TokenFetchOptions,
   account: { credentials: Secret; scope: string }
-): Promise<FetchedToken> {
+): Promise<NativeToken> {
   const { oauth, endpoints } = options.connections
   return fetchToken(options, oauth, {
     method: 'POST',
@@ -53,7 +53,7 @@ export function fetchPasswordToken(
   options: TokenFetchOptions,
   account: { user: string; password: Secret },
   headers: CredentialCaller['headers']
-): Promise<FetchedToken> {
+): Promise<NativeToken> {
   const { passwordToken, endpoints } = options.connections
   const pair = Buffer.from(`${account.user}:${account.password.reveal()}`).toString('base64')
   return fetchToken(options, passwordToken, {
@@ -67,7 +67,7 @@ async function fetchToken(
   { readError, signal }: TokenFetchOptions,
   { dispatcher, origin, timeouts }: ProviderOrigin,
   request: ExchangeRequest
-): Promise<FetchedToken> {
+): Promise<NativeToken> {
   const receiver = new ResponseCollector(TOKEN_RESPONSE_BYTES_MAX)
   await runExchange({ dispatcher, origin, request, receiver, timeouts: timeouts.call, signal })
   const token = readTokenResponse(readJson(requireSuccess(receiver.take() ?? (await receiver.decompress()), readError)))

@@ -2,7 +2,7 @@
 
 import { Secret } from '../../../shared/secret.ts'
 
-export interface FetchedToken {
+export interface NativeToken {
   value: Secret
   /** Milliseconds since the epoch; undefined when the response did not say. */
   expiresAtMs: number | undefined
@@ -12,7 +12,7 @@ export interface FetchedToken {
  * Reads `{"access_token","expires_at"}`, or `{"tok","exp"}` which wins where both stand. Returns undefined for anything that
  * holds no token.
  */
-export function readTokenResponse(body: unknown): FetchedToken | undefined {
+export function readTokenResponse(body: unknown): NativeToken | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const members = new Map<string, unknown>(Object.entries(body))
   const isShort = isText(members.get('tok'))

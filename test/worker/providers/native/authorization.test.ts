@@ -229,12 +229,26 @@ t.test('a token near its end is replaced while calls go on', async t => {
   const clock = { nowMs: 1_800_000_000_000 }
   const emulator = await createEmulator({ now: () => clock.nowMs })
   t.teardown(() => emulator.close())
-  const { executor } = startPool(t, emulatorEnv(emulator), { now: () => clock.nowMs, random: () => 0 })
+  const nowMs = () => clock.nowMs
+  const { executor } = startPool(t, emulatorEnv(emulator), { now: nowMs, monotonicMs: nowMs, random: () => 0 })
   await executor.complete(chatCall('hi'), contextOf())
   clock.nowMs += 30 * 60_000 - 59_000
   await executor.complete(chatCall('hi'), contextOf())
   await emulator.waitFor(({ stats }) => stats.oauthCalls === 2)
   t.equal(emulator.stats.unauthorized, 0)
+})
+
+t.test('a wrong system time, or one that jumps, causes no token for each call', async t => {
+  const HOURS_MS = 5 * 3_600_000
+  for (const skewMs of [-HOURS_MS, 0, HOURS_MS]) {
+    const emulator = await createEmulator()
+    t.teardown(() => emulator.close())
+    let jumpMs = 0
+    const now = () => Date.now() + skewMs + jumpMs
+    const { executor } = startPool(t, emulatorEnv(emulator), { now, random: () => 0 })
+    for (jumpMs of [0, HOURS_MS, -HOURS_MS, 0]) await executor.complete(chatCall('hi'), contextOf())
+    t.equal(emulator.stats.oauthCalls, 1, `${skewMs}`)
+  }
 })
 
 t.test('operations 39, 40: credentials of clients are used as they came', async t => {

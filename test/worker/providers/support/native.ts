@@ -49,7 +49,7 @@ export interface TestPool {
 }
 
 type PoolOptions = NativeKindOptions &
-  Pick<Partial<ExecutorsOptions>, 'largeResponses' | 'now' | 'random' | 'onTokenFetched' | 'onOutcome'>
+  Pick<Partial<ExecutorsOptions>, 'largeResponses' | 'now' | 'monotonicMs' | 'random' | 'onTokenFetched' | 'onOutcome'>
 
 /** The executors of the native profile, destroyed with the test. */
 export function startPool(t: Test, env: Record<string, string>, options: PoolOptions = {}): TestPool {

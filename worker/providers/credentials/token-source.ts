@@ -1,6 +1,6 @@
 // The access token of one account: fetched once for all calls that wait, replaced in the background
-// before it expires, and dropped when the upstream refuses it (upstream.md 2.3; decisions.md 10;
-// field-lessons.md N5).
+// before it expires, and dropped when the provider refuses it (providers.md 2; upstream.md 2.3;
+// decisions.md 10; field-lessons.md N5).
 
 import type { Secret } from '../../../shared/secret.ts'
 import { raceAbort } from '../http/abort.ts'
@@ -12,19 +12,27 @@ import {
   type Sign,
   signWithHeader
 } from '../http/credential.ts'
-import type { FetchedToken } from './token-response.ts'
+
+export interface FetchedToken {
+  value: Secret
+  /** Milliseconds from its response on; undefined when the response did not say. */
+  lifetimeMs: number | undefined
+}
 
 export interface TokenSourceOptions {
   fetchToken: (headers: CredentialCaller['headers']) => Promise<FetchedToken>
-  /** A token that was given beside the account: it is used first, until the upstream refuses it. */
+  /** A token that was given beside the account: it is used first, until the provider refuses it. */
   givenToken?: Secret | undefined
-  /** How long before its expiry a token is replaced. */
-  expiryBufferMs: number
-  now: () => number
+  /** How long before its end a token of this lifetime is replaced; less than the lifetime. */
+  bufferMs: (lifetimeMs: number) => number
+  /** A clock that never jumps, so that a changed system time makes no token look expired. */
+  monotonicMs: () => number
   /** 0 up to 1. */
   random: () => number
   /** Called after each fetch, with undefined when it worked. */
   onFetched?: ((failure: unknown) => void) | undefined
+  /** What the calls get that wait for a failed fetch: its own failure unless given. */
+  describeFailure?: ((failure: unknown) => unknown) | undefined
 }
 
 /** A token is not used in its last second: it would expire on the way. */
@@ -55,22 +63,21 @@ export function signWithToken(token: Secret): Sign {
 
 /** A source of tokens that are fetched. */
 export function createTokenSource(options: TokenSourceOptions): CredentialSource {
-  const { now, random, givenToken } = options
-  let current = givenToken === undefined ? undefined : hold({ value: givenToken, expiresAtMs: undefined })
+  const { monotonicMs, random, givenToken, describeFailure = keepFailure } = options
+  let current = givenToken === undefined ? undefined : hold({ value: givenToken, lifetimeMs: undefined })
   let flight: Promise<HeldToken> | undefined
   let lastFailure: { error: unknown; untilMs: number } | undefined
 
-  function hold({ value, expiresAtMs }: FetchedToken): HeldToken {
+  function hold({ value, lifetimeMs }: FetchedToken): HeldToken {
     const sign = signWithToken(value)
-    return { fresh: { sign, isFresh: true }, held: { sign, isFresh: false }, ...planReplacement(expiresAtMs) }
+    return { fresh: { sign, isFresh: true }, held: { sign, isFresh: false }, ...planReplacement(lifetimeMs) }
   }
 
-  function planReplacement(expiresAtMs: number | undefined): Pick<HeldToken, 'replaceAtMs' | 'endsAtMs'> {
-    // A token without a known expiry is used until the upstream refuses it.
-    if (expiresAtMs === undefined) return { replaceAtMs: Number.POSITIVE_INFINITY, endsAtMs: Number.POSITIVE_INFINITY }
-    const lifetimeMs = Math.max(0, expiresAtMs - now())
-    // Every call would replace a token whose lifetime is shorter than the buffer.
-    const bufferMs = Math.min(options.expiryBufferMs, lifetimeMs / 2)
+  function planReplacement(lifetimeMs: number | undefined): Pick<HeldToken, 'replaceAtMs' | 'endsAtMs'> {
+    // A token without a known end is used until the provider refuses it.
+    if (lifetimeMs === undefined) return { replaceAtMs: Number.POSITIVE_INFINITY, endsAtMs: Number.POSITIVE_INFINITY }
+    const expiresAtMs = monotonicMs() + lifetimeMs
+    const bufferMs = options.bufferMs(lifetimeMs)
     return {
       // Spread over the first half of the buffer, so that workers that started together do not refresh together.
       replaceAtMs: expiresAtMs - bufferMs * (1 - random() / 2),
@@ -92,25 +99,21 @@ export function createTokenSource(options: TokenSourceOptions): CredentialSource
       lastFailure = undefined
       options.onFetched?.(undefined)
       return token
-    } catch (error) {
-      lastFailure = { error, untilMs: now() + (isRefusal(error) ? REFUSAL_KEPT_MS : FAILURE_KEPT_MS) }
-      options.onFetched?.(error)
-      throw error
+    } catch (thrown) {
+      const keptMs = isRefusal(thrown) ? REFUSAL_KEPT_MS : FAILURE_KEPT_MS
+      lastFailure = { error: describeFailure(thrown), untilMs: monotonicMs() + keptMs }
+      // The old token still works. Set before the flight ends, so that no call finds neither a flight nor a pause.
+      if (current !== undefined) current.replaceAtMs = monotonicMs() + REPLACEMENT_PAUSE_MS
+      options.onFetched?.(thrown)
+      throw lastFailure.error
     }
   }
 
-  function replaceInBackground(token: HeldToken, headers: CredentialCaller['headers']): void {
-    if (flight !== undefined) return
-    fetchShared(headers).catch(() => {
-      // The old token still works; `onFetched` has reported the failure.
-      token.replaceAtMs = now() + REPLACEMENT_PAUSE_MS
-    })
-  }
-
   function findHeld(caller: CredentialCaller): Credential | undefined {
-    const nowMs = now()
+    const nowMs = monotonicMs()
     if (current === undefined || nowMs >= current.endsAtMs) return undefined
-    if (nowMs >= current.replaceAtMs) replaceInBackground(current, caller.headers)
+    // `onFetched` reports the failure of a replacement.
+    if (nowMs >= current.replaceAtMs && flight === undefined) fetchShared(caller.headers).catch(() => undefined)
     return current.held
   }
 
@@ -119,7 +122,8 @@ export function createTokenSource(options: TokenSourceOptions): CredentialSource
     async acquire(caller) {
       const held = findHeld(caller)
       if (held !== undefined) return held
-      if (flight === undefined && lastFailure !== undefined && now() < lastFailure.untilMs) throw lastFailure.error
+      if (flight === undefined && lastFailure !== undefined && monotonicMs() < lastFailure.untilMs)
+        throw lastFailure.error
       const { fresh } = await raceAbort(fetchShared(caller.headers), caller.signal)
       return fresh
     },
@@ -134,4 +138,8 @@ export function createTokenSource(options: TokenSourceOptions): CredentialSource
 /** Whether the token server refused the account: the next fetch would fail in the same way. */
 function isRefusal(error: unknown): boolean {
   return error instanceof CallFailure && error.status !== null && [400, 401, 403].includes(error.status)
+}
+
+function keepFailure(failure: unknown): unknown {
+  return failure
 }

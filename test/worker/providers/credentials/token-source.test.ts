@@ -1,14 +1,14 @@
 import t from 'tap'
 import { Secret } from '../../../../shared/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
-import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
-import { type Credential, createFixedCredential, signNothing } from '../../../../worker/providers/http/credential.ts'
-import { readTokenResponse } from '../../../../worker/providers/native/token-response.ts'
 import {
   createTokenSource,
   signWithToken,
   type TokenSourceOptions
-} from '../../../../worker/providers/native/token-source.ts'
+} from '../../../../worker/providers/credentials/token-source.ts'
+import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
+import { type Credential, createFixedCredential, signNothing } from '../../../../worker/providers/http/credential.ts'
+import { readTokenResponse } from '../../../../worker/providers/native/token-response.ts'
 import * as fc from '../../../support/properties.ts'
 import { rejection } from '../support/rejection.ts'
 
@@ -24,15 +24,15 @@ function tokenOf(credential: Credential | undefined): string | undefined {
 
 function createSource(more: Partial<TokenSourceOptions> = {}) {
   const clock = { nowMs: 1_000_000_000_000 }
-  const fetches: Array<{ resolve: (expiresAtMs: number | undefined) => void; reject: (reason: unknown) => void }> = []
+  const fetches: Array<{ resolve: (lifetimeMs: number | undefined) => void; reject: (reason: unknown) => void }> = []
   const source = createTokenSource({
     fetchToken: () =>
       new Promise((resolve, reject) => {
         const number = fetches.length + 1
-        fetches.push({ resolve: expiresAtMs => resolve({ value: new Secret(`token-${number}`), expiresAtMs }), reject })
+        fetches.push({ resolve: lifetimeMs => resolve({ value: new Secret(`token-${number}`), lifetimeMs }), reject })
       }),
-    expiryBufferMs: 60_000,
-    now: () => clock.nowMs,
+    bufferMs: lifetimeMs => Math.min(60_000, lifetimeMs / 2),
+    monotonicMs: () => clock.nowMs,
     random: () => 0,
     ...more
   })
@@ -40,11 +40,11 @@ function createSource(more: Partial<TokenSourceOptions> = {}) {
 }
 
 t.test('two hundred callers wait for one fetch (N5)', async t => {
-  const { source, clock, fetches } = createSource()
+  const { source, fetches } = createSource()
   t.equal(source.find(caller), undefined, 'no token is there yet, and looking fetches none')
   const waits = Array.from({ length: 200 }, () => source.acquire(caller))
   t.equal(fetches.length, 1)
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   const tokens = await Promise.all(waits)
   t.equal(new Set(tokens).size, 1)
   t.equal(tokenOf(tokens[0]), 'token-1')
@@ -55,7 +55,7 @@ t.test('two hundred callers wait for one fetch (N5)', async t => {
 t.test('inside the buffer the old token is used while one fetch replaces it', async t => {
   const { source, clock, fetches } = createSource()
   const first = source.acquire(caller)
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   await first
   clock.nowMs += HALF_HOUR_MS - 60_001
   t.equal(tokenOf(await source.acquire(caller)), 'token-1')
@@ -64,15 +64,15 @@ t.test('inside the buffer the old token is used while one fetch replaces it', as
   t.equal(tokenOf(await source.acquire(caller)), 'token-1')
   t.equal(tokenOf(await source.acquire(caller)), 'token-1')
   t.equal(fetches.length, 2)
-  fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[1]?.resolve(HALF_HOUR_MS)
   await new Promise(setImmediate)
   t.equal(tokenOf(await source.acquire(caller)), 'token-2')
 })
 
 t.test('only calls that waited for its fetch get a token as fresh', async t => {
-  const { source, clock, fetches } = createSource()
+  const { source, fetches } = createSource()
   const waits = [source.acquire(caller), source.acquire(caller)]
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   t.same(
     (await Promise.all(waits)).map(credential => credential.isFresh),
     [true, true]
@@ -88,7 +88,7 @@ t.test('only calls that waited for its fetch get a token as fresh', async t => {
 t.test('the moment of replacement is spread over the first half of the buffer', async t => {
   const { source, clock, fetches } = createSource({ random: () => 0.999 })
   const first = source.acquire(caller)
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   await first
   clock.nowMs += HALF_HOUR_MS - 31_000
   await source.acquire(caller)
@@ -101,7 +101,7 @@ t.test('the moment of replacement is spread over the first half of the buffer', 
 t.test('a failed replacement leaves the old token and is not repeated by every call', async t => {
   const { source, clock, fetches } = createSource()
   const first = source.acquire(caller)
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   await first
   clock.nowMs += HALF_HOUR_MS - 50_000
   await source.acquire(caller)
@@ -117,19 +117,19 @@ t.test('a failed replacement leaves the old token and is not repeated by every c
 t.test('an expired token is never sent', async t => {
   const { source, clock, fetches } = createSource()
   const first = source.acquire(caller)
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   await first
   clock.nowMs += HALF_HOUR_MS - 999
   const second = source.acquire(caller)
   t.equal(fetches.length, 2)
-  fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[1]?.resolve(HALF_HOUR_MS)
   t.equal(tokenOf(await second), 'token-2')
 })
 
 t.test('a token whose lifetime is shorter than the buffer is not fetched for each call', async t => {
   const { source, clock, fetches } = createSource()
   const first = source.acquire(caller)
-  fetches[0]?.resolve(clock.nowMs + 20_000)
+  fetches[0]?.resolve(20_000)
   await first
   clock.nowMs += 5_000
   await source.acquire(caller)
@@ -137,14 +137,14 @@ t.test('a token whose lifetime is shorter than the buffer is not fetched for eac
 })
 
 t.test('a refusal invalidates only the token it was about', async t => {
-  const { source, clock, fetches } = createSource()
+  const { source, fetches } = createSource()
   const waiting = source.acquire(caller)
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   const old = await waiting
   t.equal(source.reject(old), true)
   const renewing = source.acquire(caller)
   t.equal(fetches.length, 2)
-  fetches[1]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[1]?.resolve(HALF_HOUR_MS)
   await renewing
   t.equal(source.reject(old), true)
   t.equal(tokenOf(await source.acquire(caller)), 'token-2')
@@ -152,13 +152,13 @@ t.test('a refusal invalidates only the token it was about', async t => {
 })
 
 t.test('a given token is used first and replaced after a refusal', async t => {
-  const { source, clock, fetches } = createSource({ givenToken: new Secret('given') })
+  const { source, fetches } = createSource({ givenToken: new Secret('given') })
   const given = await source.acquire(caller)
   t.equal(tokenOf(given), 'given')
   t.equal(fetches.length, 0)
   source.reject(given)
   const renewing = source.acquire(caller)
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   t.equal(tokenOf(await renewing), 'token-1')
 })
 
@@ -207,13 +207,13 @@ t.test('the failure of a fetch is kept for a moment, the refusal of a credential
 })
 
 t.test('the abort of a caller does not end the fetch of the others', async t => {
-  const { source, clock, fetches } = createSource()
+  const { source, fetches } = createSource()
   const abort = new AbortController()
   const leaving = source.acquire({ ...caller, signal: abort.signal })
   const staying = source.acquire(caller)
   abort.abort(new GatewayError('client_disconnected'))
   await t.rejects(leaving, { code: 'client_disconnected' })
-  fetches[0]?.resolve(clock.nowMs + HALF_HOUR_MS)
+  fetches[0]?.resolve(HALF_HOUR_MS)
   t.equal(tokenOf(await staying), 'token-1')
 })
 
