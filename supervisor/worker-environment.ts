@@ -8,6 +8,8 @@ const KEPT_NAMES = new Set([
   ...['SYSTEMROOT', 'SYSTEMDRIVE', 'WINDIR', 'COMSPEC', 'PATHEXT', 'TEMP', 'TMP', 'USERPROFILE'],
   // Thread pool and trust store of Node: each process reads them by itself, and they name files and no secrets.
   ...['UV_THREADPOOL_SIZE', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'OPENSSL_CONF', 'OPENSSL_MODULES'],
+  // What the system's resolver of names reads beside its files.
+  ...['LOCALDOMAIN', 'RES_OPTIONS'],
   // The operator's choice of allocator and libraries holds for every process.
   ...['LD_PRELOAD', 'LD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES', 'DYLD_LIBRARY_PATH', 'GLIBC_TUNABLES']
 ])
