@@ -10,6 +10,7 @@ export type StartupErrorCode =
   | 'invalid_destination'
   | 'invalid_policy_reference'
   | 'credential_unavailable'
+  | 'profile_file_unavailable'
 
 /** The reason ids of settings that prevent the start (bridge.md 1.3). */
 export type StartupReasonId =
@@ -33,8 +34,8 @@ export class StartupError extends Error {
   readonly code: StartupErrorCode
   readonly details: readonly StartupErrorDetail[]
   /**
-   * Where in a profile file the problem is: a line number, or a path of member names of the schema and list indices. It is written to
-   * stderr and is no part of a document.
+   * Where in a profile file the problem is: a line number, or a path of member names of the schema and list indices, with the names of
+   * variables that are missing. It is written to stderr and is no part of a document.
    */
   readonly location: string | undefined
 

@@ -5,6 +5,7 @@ import { extname, join } from 'node:path'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { Settings } from '../shared/settings.ts'
 import type { ForkChild } from './child-process.ts'
+import { listVariableNames } from './profile/variables.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { planWorkerArguments } from './worker-arguments.ts'
 import { hideVariables } from './worker-environment.ts'
@@ -18,8 +19,7 @@ export interface Children {
 
 /** Returns the forks of processes for a gateway with this plan. */
 export function createChildren({ settings, profiles }: RuntimePlan, { reusePort }: ListenOptions): Children {
-  const credentialNames = profiles.profiles.flatMap(({ credentialEnv }) => credentialEnv ?? [])
-  const environment = hideVariables(process.env, credentialNames)
+  const environment = hideVariables(process.env, listVariableNames(profiles.profiles))
   const extension = extname(import.meta.filename)
   return {
     forkWorker: createWorkerFork({

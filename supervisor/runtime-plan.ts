@@ -22,8 +22,10 @@ import { matrixRevision } from '../shared/support-matrix.ts'
 import { readTextFile } from '../shared/text-file.ts'
 import type { StartOptions } from './command-line.ts'
 import { DEMO_CREDENTIALS } from './demo-upstream.ts'
-import { type LoadedProfiles, loadProfiles, type VariableLookup } from './profile/load.ts'
+import { type LoadedProfiles, loadProfiles } from './profile/load.ts'
 import { resolveProfilePath } from './profile/path.ts'
+import type { VariableLookup } from './profile/secrets.ts'
+import { listVariableNames } from './profile/variables.ts'
 import { checkNativeDestinations, checkStartup } from './startup-checks.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
@@ -106,7 +108,7 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
     tls: tlsFiles.server,
     warnings: [
       ...given.dotenvWarnings,
-      ...withoutCredentialNames(resolved.warnings, profiles),
+      ...withoutVariables(resolved.warnings, profiles),
       ...findings.warnings,
       ...destinations.warnings
     ]
@@ -143,9 +145,9 @@ function listNativeUrls(
   return [...natives.map(profile => profile.baseUrl), ...(usesTokenServer ? [upstream.authUrl] : [])]
 }
 
-/** A file may name its credentials like settings; such a variable is no misspelled setting. */
-function withoutCredentialNames(warnings: readonly string[], { profiles }: ProfileSet): string[] {
-  const expected = new Set(profiles.flatMap(({ credentialEnv }) => credentialEnv ?? []).map(describeUnknownName))
+/** A file may name its variables like settings; such a variable is no misspelled setting. */
+function withoutVariables(warnings: readonly string[], { profiles }: ProfileSet): string[] {
+  const expected = new Set(listVariableNames(profiles).map(describeUnknownName))
   return warnings.filter(warning => !expected.has(warning))
 }
 

@@ -1,15 +1,22 @@
-// Loads a profile file: reads it once, validates it, and takes the credentials that it names from
-// the environment (bridge.md 3 and 4).
-import { isHeaderValue } from '../../shared/header-value.ts'
-import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile.ts'
+// Loads a profile file: reads it once, validates it, and takes the secrets that it names from the
+// environment (bridge.md 3 and 4).
+import { readAddressPolicy, readPolicyReference } from '../../shared/network-policy.ts'
+import {
+  createCredentials,
+  type ProfileCredentials,
+  type ProfileSet,
+  type ProviderProfile
+} from '../../shared/profile.ts'
 import { listRouted } from '../../shared/profile-routes.ts'
-import { Secret } from '../../shared/secret.ts'
-import { StartupError } from '../../shared/startup-error.ts'
-import { findDestinationProblem } from './destination.ts'
+import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
+import { findDestinationProblem, findUrlProblem } from './destination.ts'
 import { readProfileDocument, writeIssuePath } from './document.ts'
 import { type ProfileFile, readProfileFile } from './file.ts'
+import { findFileProblems } from './files.ts'
 import { parseJsonProfile } from './json.ts'
-import { findPolicyProblem } from './policies.ts'
+import { findPolicyProblem, isNetworkPolicy, UNKNOWN_POLICY } from './policies.ts'
+import type { IssuePath } from './schema.ts'
+import { type ReferenceProblem, readSecrets, type VariableLookup } from './secrets.ts'
 import { parseYamlProfile } from './yaml.ts'
 
 export interface LoadedProfiles {
@@ -18,36 +25,59 @@ export interface LoadedProfiles {
   readonly credentials: ProfileCredentials
 }
 
-/** Returns the value of a variable of the environment or the `.env` file; undefined when it is not set. */
-export type VariableLookup = (name: string) => string | undefined
-
-/** Reads the file and its credentials. Throws `StartupError` with the first problem and never repeats content, values or the path. */
+/** Reads the file and its secrets. Throws `StartupError` with the first problem and never repeats content, values or the path. */
 export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfiles {
   const { set, zones } = readProfileDocument(parseProfileText(readProfileFile(path)))
   const credentials = createCredentials()
   const routed = new Set(listRouted(set))
   for (const [index, profile] of set.profiles.entries()) {
-    const place = (member: string) => writeIssuePath(['profiles', index, member])
-    const destinationProblem = findDestinationProblem(profile, zones[index] === true)
-    if (destinationProblem !== undefined) {
-      throw new StartupError('invalid_destination', destinationProblem, [], place('base_url'))
+    const refuse: Refuse = (code, message, problems) => {
+      const places = problems.map(({ place, explanation }) => {
+        const text = writeIssuePath(['profiles', index, ...place])
+        return explanation === undefined ? text : `${text}: ${explanation}`
+      })
+      throw new StartupError(code, message, [], places.join('; '))
     }
-    const policyProblem = findPolicyProblem(profile)
-    if (policyProblem !== undefined) {
-      const { member, message } = policyProblem
-      throw new StartupError('invalid_policy_reference', message, [], place(member))
-    }
-    const { credentialEnv } = profile
+    checkDestinations(profile, { hasZone: zones[index] === true, refuse })
+    checkPolicies(profile, refuse)
     // A profile without a route makes no call.
-    if (credentialEnv === undefined || !routed.has(profile)) continue
-    const text = lookup(credentialEnv)
-    if (text === undefined || text === '' || !isHeaderValue(text)) {
-      const message = 'Credential reference is unavailable for an enabled profile.'
-      throw new StartupError('credential_unavailable', message, [], place('credential_env'))
-    }
-    credentials[profile.profileId] = new Secret(text)
+    if (!routed.has(profile)) continue
+    const { secrets, problems } = readSecrets(profile, lookup)
+    if (problems.length > 0) refuse('credential_unavailable', CREDENTIAL_UNAVAILABLE, problems)
+    for (const [key, secret] of secrets) credentials[key] = secret
+    const fileProblems = findFileProblems(profile)
+    if (fileProblems.length > 0) refuse('profile_file_unavailable', FILE_UNAVAILABLE, fileProblems)
   }
   return Object.freeze({ profiles: deepFreeze(set), credentials: Object.freeze(credentials) })
+}
+
+const CREDENTIAL_UNAVAILABLE = 'Credential reference is unavailable for an enabled profile.'
+const FILE_UNAVAILABLE = 'A file that an enabled profile names cannot be used.'
+
+type Place = Pick<ReferenceProblem, 'place'> & Partial<ReferenceProblem>
+type Refuse = (code: StartupErrorCode, message: string, problems: readonly Place[]) => void
+
+/** Where the profile's calls go: to its provider, to its token server, and through its proxy. No name is resolved. */
+function checkDestinations(profile: ProviderProfile, { hasZone, refuse }: { hasZone: boolean; refuse: Refuse }): void {
+  const check = (problem: string | undefined, ...place: IssuePath) => {
+    if (problem !== undefined) refuse('invalid_destination', problem, [{ place }])
+  }
+  const { auth, proxy = 'none' } = profile
+  check(findDestinationProblem(profile, hasZone), 'base_url')
+  if (proxy !== 'none' && proxy !== 'environment') check(findUrlProblem('proxy', proxy), 'proxy')
+  if (auth?.type !== 'oauth2') return
+  const policy =
+    auth.networkPolicyRef === undefined ? readAddressPolicy(profile) : readPolicyReference(auth.networkPolicyRef)
+  check(findUrlProblem(policy, auth.tokenUrl), 'auth', 'oauth2', 'token_url')
+}
+
+function checkPolicies(profile: ProviderProfile, refuse: Refuse): void {
+  const problem = findPolicyProblem(profile)
+  if (problem !== undefined) refuse('invalid_policy_reference', problem.message, [{ place: [problem.member] }])
+  const { auth } = profile
+  if (auth?.type !== 'oauth2' || auth.networkPolicyRef === undefined || isNetworkPolicy(auth.networkPolicyRef)) return
+  const place = ['auth', 'oauth2', 'network_policy_ref']
+  refuse('invalid_policy_reference', UNKNOWN_POLICY, [{ place }])
 }
 
 /** Returns the value that a file holds. Throws `StartupError` `invalid_profile_schema` for a text that is malformed or too deep. */

@@ -41,11 +41,23 @@ export function findPolicyProblem(profile: PolicyMembers): PolicyProblem | undef
     return { member: allowPrivate ? 'network_policy_ref' : 'allow_private', message: PRIVATE_TOGETHER }
   }
   const expected = allowLoopback ? LOOPBACK_POLICY : PUBLIC_POLICIES[profile.providerKind]
-  if (!allowPrivate && networkPolicyRef !== expected) return { member: 'network_policy_ref', message: UNKNOWN }
+  if (!allowPrivate && networkPolicyRef !== expected) return { member: 'network_policy_ref', message: UNKNOWN_POLICY }
   const tls = profile.caFile === undefined ? TLS_POLICY : PRIVATE_TLS_POLICY
-  return profile.tlsPolicyRef === tls ? undefined : { member: 'tls_policy_ref', message: UNKNOWN }
+  return profile.tlsPolicyRef === tls ? undefined : { member: 'tls_policy_ref', message: UNKNOWN_POLICY }
 }
 
-const UNKNOWN = 'Provider profile references an unknown reviewed policy.'
+/** The text for a reference to a policy that does not exist. */
+export const UNKNOWN_POLICY = 'Provider profile references an unknown reviewed policy.'
 const ONE_NETWORK = 'Provider profile allows loopback or private networks, not both.'
 const PRIVATE_TOGETHER = 'The policy private-network and allow_private: true belong together.'
+
+const NETWORK_POLICIES: ReadonlySet<string> = new Set([
+  LOOPBACK_POLICY,
+  PRIVATE_POLICY,
+  ...Object.values(PUBLIC_POLICIES)
+])
+
+/** Whether a network policy of this name exists. */
+export function isNetworkPolicy(name: string): boolean {
+  return NETWORK_POLICIES.has(name)
+}

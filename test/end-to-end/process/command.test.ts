@@ -176,7 +176,12 @@ t.test('bridge 99: a refused file shows no secret in a preflight, in a start and
     ['user.json', writeFile({ ...profile, base_url: `https://u:${secret}@up.example` }), 'invalid_profile_schema'],
     ['host.json', writeFile({ ...profile, base_url: `http://${secret}.example` }), 'invalid_destination'],
     ['policy.json', writeFile({ ...profile, tls_policy_ref: secret }), 'invalid_policy_reference'],
-    ['variable.json', writeFile({ ...profile, credential_env: 'HUNTER2_HUNTER2' }), 'credential_unavailable'],
+    // The name of a missing variable is shown (decisions.md 87), a value never.
+    [
+      'variable.json',
+      writeFile({ ...profile, proxy: 'environment', proxy_credential_env: 'LOCAL_KEY' }),
+      'credential_unavailable'
+    ],
     ['twice.json', writeFile(profile, { ...profile, models: [writeAlias(secret)] }), 'duplicate_profile_id'],
     ['aliases.json', writeFile(profile, { ...profile, profile_id: 'p2' }), 'duplicate_model_alias'],
     ['broken.json', `{"api_key":"${secret}"`, 'invalid_profile_schema'],
