@@ -200,6 +200,11 @@ export const familyErrorDefinitions = {
     kind: 'timeout',
     text: 'The upstream did not answer in time.'
   },
+  provider_connections_exhausted: {
+    status: 503,
+    kind: 'overloaded',
+    text: 'All connections to the provider are in use.'
+  },
   provider_protocol_error: {
     status: 502,
     kind: 'upstream',

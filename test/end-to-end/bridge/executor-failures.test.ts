@@ -26,7 +26,10 @@ const { lines, ...gateway } = await startBridge(t, {
     chatProfile('unresolved', 'https://unknown.example/v1', { 'bridge/unresolved': 'm' }, { allowLoopback: false })
   ],
   credentials: { keyed: KEY },
-  kind: { resolve: host => (host === 'localhost' ? Promise.resolve(['127.0.0.1']) : resolver(host, never)) }
+  kind: {
+    limits: { responseBytesMax: 1024 * 1024 },
+    resolve: host => (host === 'localhost' ? Promise.resolve(['127.0.0.1']) : resolver(host, never))
+  }
 })
 const model = 'bridge/a'
 

@@ -4,6 +4,7 @@
 import { readAddressPolicy } from '../../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
 import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
+import { connectionsExhausted } from '../http/call-failure.ts'
 import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
 import type { ProxyServer } from '../http/proxy.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
@@ -24,16 +25,17 @@ export interface OpenOptions extends ConnectionOptions, Pick<ExecutorDependencie
 /** Prepares the connections of a profile. None is opened before the first call. */
 export function openConnections(
   profile: ProviderProfile,
-  { connectionsMax, waitersMax, phaseMs }: CompatibleLimits,
+  limits: CompatibleLimits,
   { resolve, ca, proxy, onConnectionChange }: OpenOptions
 ): ProviderOrigin {
   const { baseUrl } = profile
+  const { connectMs, firstByteMs, idleMs, connectionsMax, waitersMax, connectionWaitMs } = limits
+  const response = { headMs: firstByteMs, idleMs }
   return openOrigin({
     origin: new URL(baseUrl).origin,
     connectionsMax,
-    waitersMax,
-    waitFailure: 'provider_timeout',
-    timeouts: { callMs: phaseMs, chatHeadMs: phaseMs, streamIdleMs: phaseMs },
+    waiting: { waitersMax, waitMsMax: connectionWaitMs, refuse: connectionsExhausted },
+    timeouts: { connectMs, writeMs: idleMs, call: response, chat: response, stream: response },
     // Explicit, so that no environment variable switches verification off.
     tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
     proxy,

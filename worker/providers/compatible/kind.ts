@@ -21,7 +21,7 @@ import { createSingleExecutorPool } from '../single-executor-pool.ts'
 import type { Executor } from '../types.ts'
 import { type ConnectionOptions, openConnections } from './connections.ts'
 import { createProfileCredential, listCredentialTexts, listTokenServers } from './credential.ts'
-import { type CompatibleLimits, compatibleLimits, tokenServerLimits } from './limits.ts'
+import { type CompatibleLimits, readLimits, tokenServerLimits } from './limits.ts'
 
 /** What makes one kind of such a provider. */
 export interface CompatibleKind {
@@ -32,7 +32,7 @@ export interface CompatibleKind {
   readOptions(baseUrl: string): unknown
 }
 
-/** Replaces bounds and surroundings. Only tests do: the product has no setting for them. */
+/** Replaces bounds and surroundings. Only tests do: in the product the profile writes the bounds. */
 export interface CompatibleKindOptions extends ConnectionOptions {
   limits?: Partial<CompatibleLimits>
   /** Of a whole call to a token server. */
@@ -64,7 +64,7 @@ function createExecutor(
   options: CompatibleKindOptions
 ): Executor {
   const { settings, faces, version } = dependencies
-  const limits = { ...compatibleLimits, ...options.limits }
+  const limits = { ...readLimits(profile), ...options.limits }
   const findProxy = (url: string) =>
     chooseProfileProxy(profile, new URL(url).origin, {
       variables: settings.proxy,
@@ -111,7 +111,8 @@ function createExecutor(
     log,
     onOutcome: dependencies.onOutcome,
     now: dependencies.now,
-    random: dependencies.random
+    random: dependencies.random,
+    totalMs: limits.totalMs
   })
   const refused = new RefusedMembers({ log, now: dependencies.now })
   return createHttpExecutor({
@@ -133,7 +134,7 @@ function createExecutor(
       }
     },
     log,
-    bounds: limits,
+    bounds: { wholeBytesMax: limits.responseBytesMax, streamBytesMax: limits.responseBytesMax },
     logsPayloads: settings.mode === 'DEV'
   })
 }

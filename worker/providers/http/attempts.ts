@@ -6,7 +6,7 @@ import type { Logger } from '../../../shared/logging.ts'
 import { toGatewayError } from '../../normalized/index.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { delay, throwIfAborted } from './abort.ts'
-import { CallFailure } from './call-failure.ts'
+import { CallFailure, timeoutFailure } from './call-failure.ts'
 import { type AttemptProgress, describeOutcome, type OutcomeListener } from './call-outcome.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { reportCallFailure } from './failure-report.ts'
@@ -26,6 +26,8 @@ export interface AttemptsOptions {
   now: () => number
   /** 0 up to 1. */
   random: () => number
+  /** Of a call with all of its attempts; absent or 0: no limit. */
+  totalMs?: number
 }
 
 export interface Attempt {
@@ -34,6 +36,8 @@ export interface Attempt {
   readonly number: number
   /** Kept by the client, for the outcome. */
   progress: AttemptProgress
+  /** What is left of the time of the whole call; undefined where nothing limits that. */
+  readonly remainingMs: number | undefined
 }
 
 /**
@@ -50,11 +54,13 @@ export class Attempts {
   /** The attempt has begun, and `end` has not been called for it. */
   #isRunning = false
   #isRenewed = false
+  readonly #startedMs: number
 
   constructor(options: AttemptsOptions, context: CallContext, operation: UpstreamOperation) {
     this.#options = options
     this.#context = context
     this.#operation = operation
+    this.#startedMs = performance.now()
   }
 
   /**
@@ -81,8 +87,17 @@ export class Attempts {
   }
 
   #beginWith(credential: Credential): Attempt {
-    this.#attempt = { credential, number: this.#number, progress: 'queued' }
+    const remainingMs = this.#readRemainingMs()
+    this.#attempt = { credential, number: this.#number, remainingMs, progress: 'queued' }
+    if (remainingMs !== undefined && remainingMs <= 0) {
+      throw timeoutFailure('the call', this.#options.totalMs ?? 0, { isRetryable: false })
+    }
     return this.#attempt
+  }
+
+  #readRemainingMs(): number | undefined {
+    const { totalMs = 0 } = this.#options
+    return totalMs === 0 ? undefined : this.#startedMs + totalMs - performance.now()
   }
 
   /**
@@ -135,6 +150,9 @@ export class Attempts {
 
   #decideRetry(failure: CallFailure): { delayMs: number } | undefined {
     const { retryPolicy, lifetime, now, random } = this.#options
-    return lifetime.aborted ? undefined : decideRetry(failure, this.#number, retryPolicy, { nowMs: now(), random })
+    if (lifetime.aborted) return undefined
+    const retry = decideRetry(failure, this.#number, retryPolicy, { nowMs: now(), random })
+    const remainingMs = this.#readRemainingMs() ?? Number.POSITIVE_INFINITY
+    return retry === undefined || retry.delayMs >= remainingMs ? undefined : retry
   }
 }

@@ -5,8 +5,8 @@ import { GatewayError } from '../../normalized/index.ts'
 import { PROXY_AUTHENTICATION, PROXY_REFUSED } from './proxy-error.ts'
 
 /**
- * How a failed exchange is counted where there is no HTTP status to count. Without a credential there was no exchange, and only records,
- * spans and the log have the word.
+ * How a failed exchange is counted where there is no HTTP status to count. Without a credential or a connection there was no exchange;
+ * only records, spans and the log have the word for the credential.
  */
 export type TransportOutcome =
   | 'connect_error'
@@ -15,6 +15,7 @@ export type TransportOutcome =
   | 'timeout'
   | 'protocol_error'
   | 'credential_error'
+  | 'connections_exhausted'
 
 /** A call that failed: by its status, or in transport (`status` is null). */
 export class CallFailure extends Error {
@@ -69,9 +70,15 @@ export function contentFailure(error: GatewayError): CallFailure {
 }
 
 /** The failure of a phase that took longer than its limit. */
-export function timeoutFailure(phase: string, timeoutMs: number): CallFailure {
+export function timeoutFailure(phase: string, timeoutMs: number, options: { isRetryable?: boolean } = {}): CallFailure {
   const error = new GatewayError('provider_timeout', { cause: `${phase} took longer than ${timeoutMs} ms` })
-  return new CallFailure(error, { outcome: 'timeout' })
+  return new CallFailure(error, { outcome: 'timeout', ...options })
+}
+
+/** The failure of a call that got no connection in time: its provider was not asked (decisions.md 106). */
+export function connectionsExhausted(): CallFailure {
+  const error = new GatewayError('provider_connections_exhausted', { retryAfter: '1' })
+  return new CallFailure(error, { outcome: 'connections_exhausted', isRetryable: false })
 }
 
 /** The failure for an error of the transport: connect, DNS, TLS, reset, broken body. The thrown error stays the cause. */

@@ -172,6 +172,7 @@ export class ProviderClient {
       request,
       receiver,
       timeouts,
+      totalMs: attempt.remainingMs,
       signal: context.signal,
       onSettled(observation) {
         release?.()

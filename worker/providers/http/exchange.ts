@@ -72,6 +72,8 @@ export interface ExchangeOptions {
   request: ExchangeRequest
   receiver: ExchangeReceiver
   timeouts: ExchangeTimeouts
+  /** Of the whole exchange; undefined sets no limit. */
+  totalMs?: number | undefined
   signal: AbortSignal
   /** Called once for every exchange that was begun, before its promise settles. */
   onSettled?: ((observation: ExchangeObservation) => void) | undefined
@@ -128,6 +130,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #limitMs = 0
   /** Runs out when the phase takes too long; undefined while nothing is limited. */
   #timer: NodeJS.Timeout | undefined
+  #totalTimer: NodeJS.Timeout | undefined
   #status: number | undefined
   #startedAtMs: number | undefined
   #isSettled = false
@@ -154,7 +157,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   start(): void {
-    const { dispatcher, origin, request, signal, timeouts } = this.#options
+    const { dispatcher, origin, request, signal, timeouts, totalMs } = this.#options
+    if (totalMs !== undefined) this.#totalTimer = setTimeout(this.#onTotalTimeout, totalMs, totalMs)
     signal.addEventListener('abort', this.#onAbort, { once: true })
     const dispatchOptions: Dispatcher.DispatchOptions = {
       origin,
@@ -362,6 +366,10 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#breakOff(timeoutFailure(this.#phase, this.#limitMs))
   }
 
+  readonly #onTotalTimeout = (totalMs: number): void => {
+    this.#breakOff(timeoutFailure('the call', totalMs, { isRetryable: false }))
+  }
+
   /** Ends an exchange whose response does not arrive, or not to its end. */
   #breakOff(failure: CallFailure): void {
     if (this.#status === undefined || this.#options.receiver.onBrokenBody?.() !== true) {
@@ -378,6 +386,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     if (this.#isSettled) return false
     this.#isSettled = true
     this.#stopTimer()
+    clearTimeout(this.#totalTimer)
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
     this.#options.onSettled?.({ status, httpStatus: this.#status, durationMs })

@@ -68,6 +68,7 @@ function findReasonId({ outcome, error }: CallFailure): string | undefined {
   switch (outcome) {
     case 'destination_refused':
     case 'timeout':
+    case 'connections_exhausted':
       return outcome
     case 'connect_error':
     case 'tls_error':

@@ -10,8 +10,8 @@ export interface Gate {
   tryEnter(): (() => void) | undefined
   /**
    * Waits for a slot, first come first served, and resolves with the function that gives it back; a waiter has a weight of 1 unless
-   * given. Rejects with `gateway_overloaded` when the queue is full or the wait too long, unless the gate has another error for
-   * that, and the signal's error when it is aborted.
+   * given. Rejects with `gateway_overloaded`, or the gate's own error, when the queue is full or the wait too long, and with the
+   * signal's error when it is aborted.
    */
   enter(signal: AbortSignal, weight?: number): Promise<() => void>
   readonly active: number
@@ -20,14 +20,14 @@ export interface Gate {
 
 /**
  * Creates a gate whose slots are all free.
- * @param expire makes the error of a wait that was too long; `gateway_overloaded` unless given.
+ * @param refuse makes the error of a wait that was too long, and of a queue that is full; `gateway_overloaded` unless given.
  */
-export function createGate(options: SemaphoreOptions, expire?: () => Error): Gate {
-  return createGateOf(createSemaphore(options), expire)
+export function createGate(options: SemaphoreOptions, refuse?: () => Error): Gate {
+  return createGateOf(createSemaphore(options), refuse)
 }
 
 /** Creates the gate of a semaphore, which may share its slots with others. */
-export function createGateOf(semaphore: Semaphore, expire: () => Error = overloaded): Gate {
+export function createGateOf(semaphore: Semaphore, refuse: () => Error = overloaded): Gate {
   function tryEnter(): (() => void) | undefined {
     return semaphore.tryAcquire() ? createRelease() : undefined
   }
@@ -49,13 +49,13 @@ export function createGateOf(semaphore: Semaphore, expire: () => Error = overloa
       const leaveQueue = semaphore.wait(isGranted => {
         signal.removeEventListener('abort', onAbort)
         if (isGranted) resolve(createRelease())
-        else reject(expire())
+        else reject(refuse())
       }, weight)
       function onAbort(): void {
         leaveQueue?.()
         reject(abortError(signal))
       }
-      if (leaveQueue === undefined) reject(overloaded())
+      if (leaveQueue === undefined) reject(refuse())
       else signal.addEventListener('abort', onAbort, { once: true })
     })
   }

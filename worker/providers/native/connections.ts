@@ -4,7 +4,13 @@
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../../../shared/settings.ts'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
-import { type ConnectionListener, openOrigin, type ProviderOrigin, type TlsOptions } from '../http/connections.ts'
+import {
+  type ConnectionListener,
+  type OriginTimeouts,
+  openOrigin,
+  type ProviderOrigin,
+  type TlsOptions
+} from '../http/connections.ts'
 import type { ProxyServer } from '../http/proxy.ts'
 import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
 
@@ -65,15 +71,8 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
   const { upstream } = settings
   const endpoints = resolveEndpoints(baseUrl, upstream.authUrl)
   const trust = readTrust(upstream)
-  const common = {
-    proxyGuard,
-    onConnectionChange,
-    timeouts: {
-      callMs: Math.ceil(upstream.timeout * 1000),
-      chatHeadMs: Math.ceil(upstream.firstByteTimeout * 1000),
-      streamIdleMs: Math.ceil(settings.streamIdleTimeoutSeconds * 1000)
-    }
-  }
+  const callMs = Math.ceil(upstream.timeout * 1000)
+  const common = { proxyGuard, onConnectionChange, timeouts: readTimeouts(settings, callMs) }
   const toApi = {
     ...common,
     origin: endpoints.apiOrigin,
@@ -82,7 +81,7 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
     guard
   }
   const connectionsMax = upstream.maxConnections ?? API_CONNECTIONS_MAX_DEFAULT
-  const api = openOrigin({ ...toApi, connectionsMax, waitersMax: API_WAITERS_MAX })
+  const api = openOrigin({ ...toApi, connectionsMax, waiting: { waitersMax: API_WAITERS_MAX, waitMsMax: callMs } })
   const passwordToken = openOrigin({ ...toApi, connectionsMax: TOKEN_CONNECTIONS_MAX })
   const oauth = openOrigin({
     ...common,
@@ -103,6 +102,21 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
     async destroy() {
       await Promise.all(all.map(origin => origin.destroy()))
     }
+  }
+}
+
+/**
+ * `UPSTREAM_TIMEOUT` limits each phase, except for the head of a chat and the gaps of a stream: a model may think for minutes before the
+ * first byte and inside an open stream, and has limits of its own for both.
+ */
+function readTimeouts({ upstream, streamIdleTimeoutSeconds }: ConnectionSettings, callMs: number): OriginTimeouts {
+  const chatHeadMs = Math.ceil(upstream.firstByteTimeout * 1000)
+  return {
+    connectMs: callMs,
+    writeMs: callMs,
+    call: { headMs: callMs, idleMs: callMs },
+    chat: { headMs: chatHeadMs, idleMs: callMs },
+    stream: { headMs: chatHeadMs, idleMs: Math.ceil(streamIdleTimeoutSeconds * 1000) }
   }
 }
 

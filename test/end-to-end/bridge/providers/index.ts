@@ -68,7 +68,9 @@ function writeProfiles(provider: Provider, emulator: Emulator): object[] {
   const { kind, aliases, models, more, moreAliases } = provider
   const describe = (seat: Seat) => {
     const id = nameProvider(provider, seat)
-    return { id, kind, baseUrl: provider.baseUrl(emulator, seat, id), ...(more && { more }) }
+    // A small bound, so that a response beyond it is cheap.
+    const limits = { response_bytes: 1024 * 1024 }
+    return { id, kind, baseUrl: provider.baseUrl(emulator, seat, id), more: { limits, ...more } }
   }
   const model = models.keyed
   return [

@@ -109,7 +109,7 @@ t.test('a call has one attempt, also with retries in the settings, and a refused
   }
 })
 
-t.test('a whole response has one mebibyte, after decompression', async t => {
+t.test('a whole response has as many bytes as the profile says, after decompression', async t => {
   const bytesMax = 1024 * 1024
   const frame = JSON.stringify({ words: [''] }).length
   let body = Buffer.alloc(0)
@@ -121,7 +121,8 @@ t.test('a whole response has one mebibyte, after decompression', async t => {
     })
     response.end(encoding === undefined ? body : gzipSync(body))
   })
-  const { executorOf, memory } = startCompatible(t, { p1: { baseUrl: stub.origin } })
+  const more = { responseBytesMax: bytesMax }
+  const { executorOf, memory } = startCompatible(t, { p1: { baseUrl: stub.origin, more } })
   for (encoding of [undefined, 'gzip']) {
     for (const [length, isTooLarge] of [
       [bytesMax, false],
@@ -160,7 +161,7 @@ t.test('a stream has a bound over all of its bytes: the client gets what came be
   const { executorOf, memory } = startCompatible(
     t,
     { p1: { baseUrl: stub.origin } },
-    { limits: { streamBytesMax: 1024 } }
+    { limits: { responseBytesMax: 1024 } }
   )
   const sink = createSink()
   await executorOf('p1').chat(compatibleCall({ isStream: true }), contextOf(), sink)
@@ -181,7 +182,8 @@ t.test('each silence is bounded: before the head, and between two pieces', async
     response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
     response.write(isStream ? 'data: BEGIN\n\ndata: a\n\n' : '{"words":')
   })
-  const { executorOf, memory } = startCompatible(t, { p1: { baseUrl: stub.origin } }, { limits: { phaseMs: 300 } })
+  const more = { timeouts: { firstByteSeconds: 0.3, idleSeconds: 0.3 } }
+  const { executorOf, memory } = startCompatible(t, { p1: { baseUrl: stub.origin, more } })
   for (isHeadSent of [false, true]) {
     for (const isStream of [false, true]) {
       const sink = createSink()
@@ -201,21 +203,36 @@ t.test('each silence is bounded: before the head, and between two pieces', async
   t.equal(stub.requests.length, 4, 'one attempt each')
 })
 
-t.test('the wait for a connection is bounded, and so is the number of those that wait', async t => {
-  const stub = await startProvider(t, () => undefined)
+t.test('a call that gets no connection within its wait is refused, and the provider is not asked', async t => {
+  let answer: () => void = () => undefined
+  const stub = await startProvider(t, (_request, response) => {
+    answer = () => sendJson(response, 200, { words: ['first'] })
+  })
   const { executorOf, memory } = startCompatible(
     t,
-    { p1: { baseUrl: stub.origin } },
-    { limits: { phaseMs: 100, connectionsMax: 1, waitersMax: 1 } }
+    { p1: { baseUrl: stub.origin, more: { connections: 1, retries: 3 } } },
+    { limits: { connectionWaitMs: 50, waitersMax: 1 } }
   )
-  const chat = () => rejection(executorOf('p1').chat(compatibleCall(), contextOf(), createSink()))
-  const first = chat()
-  const second = chat()
-  t.match(await chat(), { code: 'gateway_overloaded', status: 503 })
-  t.match(await first, { code: 'provider_timeout' })
-  t.match(await second, { code: 'provider_timeout', status: 504 })
+  const failures: string[] = []
+  const context = contextOf({ onUpstreamFailure: errorType => failures.push(errorType) })
+  const chat = (isStream: boolean) => executorOf('p1').chat(compatibleCall({ isStream }), context, createSink())
+  const first = chat(false)
+  await stub.arrived(1)
+  const second = rejection(chat(true))
+  const exhausted = { code: 'provider_connections_exhausted', status: 503, retryAfter: '1' }
+  t.match(await rejection(chat(false)), exhausted, 'the queue is full')
+  t.match(await second, exhausted, 'the wait is over')
+  answer()
+  await first
+  t.equal(stub.requests.length, 1)
+  t.strictSame(failures, ['connections_exhausted', 'connections_exhausted'])
   const lines = memory.lines.filter(line => line.event === 'upstream_call_failed')
-  t.match(lines, [{ reason_id: 'timeout' }, { reason_id: 'timeout' }])
+  const line = { error_type: 'connections_exhausted', reason_id: 'connections_exhausted' }
+  t.match(lines, [line, line])
+  const next = chat(false)
+  await stub.arrived(2)
+  answer()
+  await t.resolves(next, 'the connection is free again')
 })
 
 t.test('a refused or broken connection, and a response that is no JSON, have their ids in the log', async t => {

@@ -55,7 +55,7 @@ async function startBehindProxy(t: Test, { scheme = 'http', handler = sendWords,
     },
     {
       ca: read('ca.pem'),
-      ...(way.connectMs !== undefined && { limits: { phaseMs: way.connectMs } }),
+      ...(way.connectMs !== undefined && { limits: { connectMs: way.connectMs } }),
       onConnectionChange: (_kind, change) => changes.push(change)
     }
   )
@@ -198,7 +198,7 @@ t.test('a tunnel that leads to no TLS ends in time', async t => {
   const { executorOf } = startCompatible(
     t,
     { p1: { baseUrl: `https://127.0.0.1:${port}`, more: { proxy: proxy.url } } },
-    { limits: { phaseMs: 200 } }
+    { limits: { connectMs: 200 } }
   )
   const chat = executorOf('p1').chat(compatibleCall(), contextOf(), createSink())
   t.match(await rejection(chat), { code: 'provider_timeout' })

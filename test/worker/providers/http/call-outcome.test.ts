@@ -11,7 +11,7 @@ import type { ProviderClientOptions } from '../../../../worker/providers/http/cl
 import { type OriginOptions, openOrigin } from '../../../../worker/providers/http/connections.ts'
 import { createFixedCredential, signWithHeader } from '../../../../worker/providers/http/credential.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'
-import { createTestClient, createWordExecutor, KEY, wordCall } from '../support/http.ts'
+import { createTestClient, createWordExecutor, KEY, limitPhases, wordCall } from '../support/http.ts'
 import { chatCall, contextOf, createSink, startPool } from '../support/native.ts'
 import { type StubHandler, sendJson, startStub } from '../support/stub-upstream.ts'
 
@@ -70,8 +70,7 @@ async function findClosedPort(): Promise<string> {
 
 function open(t: Test, options: Omit<OriginOptions, 'connectionsMax' | 'timeouts'> & { limitMs?: number }) {
   const { limitMs = 5_000, ...more } = options
-  const timeouts = { callMs: limitMs, chatHeadMs: limitMs, streamIdleMs: limitMs }
-  const origin = openOrigin({ connectionsMax: 1, timeouts, ...more })
+  const origin = openOrigin({ connectionsMax: 1, timeouts: limitPhases(limitMs), ...more })
   t.teardown(() => origin.destroy())
   return origin
 }
@@ -202,7 +201,7 @@ t.test('a call that finds no free connection is no outcome: the provider was not
   const stub = await startStub(() => undefined)
   t.teardown(() => stub.close())
   const outcomes: CallOutcome[] = []
-  const origin = open(t, { origin: stub.origin, waitersMax: 0 })
+  const origin = open(t, { origin: stub.origin, waiting: { waitersMax: 0, waitMsMax: 0 } })
   const client = createTestClient(t, stub.origin, { origin, onOutcome: outcome => outcomes.push(outcome) })
   const call = { operation: 'models', method: 'GET', path: '/', headers: [] } as const
   const abort = new AbortController()

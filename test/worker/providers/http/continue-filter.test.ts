@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { openOrigin } from '../../../../worker/providers/http/connections.ts'
 import { type ExchangeRequest, runExchange } from '../../../../worker/providers/http/exchange.ts'
 import { ResponseCollector } from '../../../../worker/providers/http/whole-response.ts'
+import { limitPhases } from '../support/http.ts'
 import { rejection } from '../support/rejection.ts'
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
@@ -25,7 +26,7 @@ async function startOrigin(t: Test, pieces: readonly string[]) {
   const origin = openOrigin({
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     connectionsMax: 1,
-    timeouts: { callMs: 5_000, chatHeadMs: 5_000, streamIdleMs: 5_000 }
+    timeouts: limitPhases(5_000)
   })
   t.teardown(async () => {
     await origin.destroy()

@@ -13,7 +13,7 @@ import {
   type UnsignedRequest
 } from '../../../../worker/providers/http/credential.ts'
 import type { ChatCall } from '../../../../worker/providers/types.ts'
-import { createTestClient, createWordExecutor, KEY, wordCall } from '../support/http.ts'
+import { createTestClient, createWordExecutor, KEY, limitPhases, wordCall } from '../support/http.ts'
 import { contextOf, createSink } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'
 import { type StubRequest, sendJson, startStub } from '../support/stub-upstream.ts'
@@ -145,8 +145,8 @@ t.test('a signature that fails or is waited for too long gives its connection ba
   const origin = openOrigin({
     origin: stub.origin,
     connectionsMax: 1,
-    waitersMax: 0,
-    timeouts: { callMs: 5_000, chatHeadMs: 5_000, streamIdleMs: 5_000 }
+    waiting: { waitersMax: 0, waitMsMax: 5_000 },
+    timeouts: limitPhases(5_000)
   })
   t.teardown(() => origin.destroy())
   const failure = new CallFailure(new GatewayError('provider_failure', { message: 'no key' }))

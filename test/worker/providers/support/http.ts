@@ -6,7 +6,7 @@ import { GatewayError, type NormalizedEvent } from '../../../../worker/normalize
 import type { ProviderFace, ResponseHead } from '../../../../worker/protocols/face.ts'
 import { nativeV1Acceptance } from '../../../../worker/protocols/native/acceptance.ts'
 import { ProviderClient, type ProviderClientOptions } from '../../../../worker/providers/http/client.ts'
-import { openOrigin } from '../../../../worker/providers/http/connections.ts'
+import { type OriginTimeouts, openOrigin } from '../../../../worker/providers/http/connections.ts'
 import { createFixedCredential, signWithHeader } from '../../../../worker/providers/http/credential.ts'
 import { createHttpExecutor, type HttpExecutorOptions } from '../../../../worker/providers/http/executor.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
@@ -17,12 +17,18 @@ import { createMemoryLog, type MemoryLog } from './log.ts'
 /** The key of the made-up provider. */
 export const KEY = 'k3y-of-the-gateway'
 
+/** The same limit for every phase of every call. */
+export function limitPhases(ms: number): OriginTimeouts {
+  const response = { headMs: ms, idleMs: ms }
+  return { connectMs: ms, writeMs: ms, call: response, chat: response, stream: response }
+}
+
 /** A client of an origin, closed with the test. */
 export function createTestClient(t: Test, url: string, options: Partial<ProviderClientOptions> = {}): ProviderClient {
   const origin = openOrigin({
     origin: url,
     connectionsMax: 2,
-    timeouts: { callMs: 5_000, chatHeadMs: 5_000, streamIdleMs: 5_000 }
+    timeouts: limitPhases(5_000)
   })
   t.teardown(() => origin.destroy())
   return new ProviderClient({

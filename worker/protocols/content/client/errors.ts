@@ -16,6 +16,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   invalid_upstream_authorization: 'invalid_upstream_authorization',
   model_concurrency_limit: 'model_concurrency_limit',
   model_required: 'model_required',
+  provider_connections_exhausted: 'provider_connections_exhausted',
   provider_failure: 'provider_failure',
   provider_protocol_error: 'provider_protocol_error',
   provider_timeout: 'provider_timeout',

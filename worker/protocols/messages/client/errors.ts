@@ -15,6 +15,7 @@ const NAMED_CODES: ReadonlySet<ErrorCode> = new Set([
   'invalid_upstream_authorization',
   'model_concurrency_limit',
   'model_required',
+  'provider_connections_exhausted',
   'provider_failure',
   'provider_protocol_error',
   'provider_timeout',

@@ -45,6 +45,7 @@ const table: Record<FamilyErrorCode, Row> = {
   upstream_generation_error: [500, 'server_error', null, 'upstream_generation_error'],
   provider_failure: [502, 'server_error', null, 'provider_failure'],
   provider_timeout: [504, 'server_error', null, 'provider_timeout'],
+  provider_connections_exhausted: [503, 'server_error', null, 'provider_connections_exhausted'],
   provider_protocol_error: [502, 'server_error', null, 'provider_protocol_error'],
   destination_mismatch: [502, 'server_error', null, 'destination_mismatch'],
   credential_unavailable: [502, 'server_error', null, 'credential_unavailable']

@@ -55,6 +55,7 @@ const expected: Record<FamilyErrorCode, [status: number, rpcStatus: string, reas
   upstream_generation_error: [500, 'INTERNAL'],
   provider_failure: [502, 'UNAVAILABLE', 'provider_failure'],
   provider_timeout: [504, 'DEADLINE_EXCEEDED', 'provider_timeout'],
+  provider_connections_exhausted: [503, 'UNAVAILABLE', 'provider_connections_exhausted'],
   provider_protocol_error: [502, 'UNAVAILABLE', 'provider_protocol_error'],
   destination_mismatch: [502, 'UNAVAILABLE', 'destination_mismatch'],
   credential_unavailable: [502, 'UNAVAILABLE', 'credential_unavailable']

@@ -52,6 +52,7 @@ const expected: Record<FamilyErrorCode, [status: number, type: string, isNamed?:
   upstream_generation_error: [500, 'api_error'],
   provider_failure: [502, 'api_error', true],
   provider_timeout: [504, 'timeout_error', true],
+  provider_connections_exhausted: [503, 'overloaded_error', true],
   provider_protocol_error: [502, 'api_error', true],
   destination_mismatch: [502, 'api_error', true],
   credential_unavailable: [502, 'api_error', true]
