@@ -1,41 +1,9 @@
 // The versioned machine documents of the supervisor and the workers; each is validated when it is
-// built (bridge.md 5.1 to 5.3).
+// built (bridge.md 5.2 and 5.3).
 import { z } from 'zod'
 import type { CatalogSnapshot } from './catalog.ts'
-import { compareCodePoints, type JsonObject } from './json.ts'
 import { machineText, revision, validated } from './machine-document.ts'
-import {
-  computeConfigRevision,
-  computeProfileRevision,
-  type ModelAlias,
-  type ProfileSet,
-  type ProviderProfile,
-  writeAlias
-} from './profile.ts'
-import { expandFeatures } from './profile-features.ts'
 import type { StartupError } from './startup-error.ts'
-
-const inspectDocument = z.strictObject({
-  schema_version: z.literal('gateway.inspect.v1'),
-  profile_schema_version: machineText,
-  valid: z.literal(true),
-  config_revision: revision,
-  matrix_revision: revision,
-  profiles: z.array(
-    z.strictObject({
-      profile_id: machineText,
-      profile_revision: revision,
-      provider_kind: machineText,
-      base_url: machineText,
-      credential_env: machineText.nullable(),
-      network_policy_ref: machineText,
-      tls_policy_ref: machineText,
-      allow_loopback: z.boolean(),
-      model_inventory: z.enum(['static', 'dynamic']),
-      models: z.array(z.record(z.string(), z.json()))
-    })
-  )
-})
 
 export const errorDocument = z.strictObject({
   schema_version: z.literal('gateway.error.v1'),
@@ -67,47 +35,8 @@ export const readinessDocument = z.strictObject({
   warnings: reasonList
 })
 
-export type InspectDocument = z.infer<typeof inspectDocument>
 export type ErrorDocument = z.infer<typeof errorDocument>
 export type ReadinessDocument = z.infer<typeof readinessDocument>
-
-/** The document of a successful preflight: profiles sorted by id, their aliases by name, disabled aliases included. */
-export function createInspectDocument(set: ProfileSet, revisions: { matrix: string }): InspectDocument {
-  return validated(inspectDocument, {
-    schema_version: 'gateway.inspect.v1',
-    profile_schema_version: set.schemaVersion,
-    valid: true,
-    config_revision: computeConfigRevision(set),
-    matrix_revision: revisions.matrix,
-    profiles: [...set.profiles]
-      .sort((left, right) => compareCodePoints(left.profileId, right.profileId))
-      .map(writeInspectedProfile)
-  })
-}
-
-function writeInspectedProfile(profile: ProviderProfile): JsonObject {
-  return {
-    profile_id: profile.profileId,
-    profile_revision: computeProfileRevision(profile),
-    provider_kind: profile.providerKind,
-    base_url: profile.baseUrl,
-    credential_env: profile.credentialEnv ?? null,
-    network_policy_ref: profile.networkPolicyRef,
-    tls_policy_ref: profile.tlsPolicyRef,
-    allow_loopback: profile.allowLoopback,
-    model_inventory: profile.modelInventory ?? 'static',
-    models: [...profile.models]
-      .sort((left, right) => compareCodePoints(left.publicAlias, right.publicAlias))
-      .map(writeInspectedAlias)
-  }
-}
-
-/** An alias with each of its features named: the words of the file count for the revisions alone. */
-function writeInspectedAlias(alias: ModelAlias): JsonObject {
-  const { capabilities } = alias
-  if (capabilities === undefined) return writeAlias(alias)
-  return writeAlias({ ...alias, capabilities: { ...capabilities, features: expandFeatures(capabilities.features) } })
-}
 
 /** The document of a failure that a machine reads: a code, a fixed text, and flat details without content. */
 export function createErrorDocument(error: {

@@ -2,12 +2,8 @@
 // configuration that was checked is the one that runs (field-lessons.md N3).
 import { resolve } from 'node:path'
 import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-profile.ts'
-import {
-  computeConfigRevision,
-  createCredentials,
-  type ProfileCredentials,
-  type ProfileSet
-} from '../shared/profile.ts'
+import { createCredentials, type ProfileCredentials, type ProfileSet } from '../shared/profile.ts'
+import { computeConfigRevision } from '../shared/profile-revision.ts'
 import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
 import { describeUnknownName, listSpellings, type ResolvedVariables } from '../shared/settings/resolve.ts'
 import {

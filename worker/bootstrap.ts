@@ -11,7 +11,7 @@ import {
   type WorkerMessageFields
 } from '../shared/ipc/messages.ts'
 import { createRuntimeLog, type RuntimeLog } from '../shared/logging.ts'
-import { computeConfigRevision } from '../shared/profile.ts'
+import { computeConfigRevision } from '../shared/profile-revision.ts'
 import { listSecretTexts } from '../shared/settings/effective.ts'
 import { readTransferredCredentials, readTransferredSettings } from '../shared/settings/transfer.ts'
 import { SettingsError } from '../shared/settings.ts'

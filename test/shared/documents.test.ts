@@ -2,14 +2,14 @@ import t from 'tap'
 import { createCatalogSnapshot, markStale, readCatalogModels } from '../../shared/catalog.ts'
 import {
   createErrorDocument,
-  createInspectDocument,
   createReadinessDocument,
   createStartupErrorDocument,
   type ReadinessFacts
 } from '../../shared/documents.ts'
+import { createInspectDocument } from '../../shared/inspect-document.ts'
 import { assertNoForbiddenMembers } from '../../shared/machine-document.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
-import { computeConfigRevision } from '../../shared/profile.ts'
+import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import { matrixRevision } from '../../shared/support-matrix.ts'

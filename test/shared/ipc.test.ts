@@ -10,7 +10,7 @@ import {
   type WorkerMessageContent
 } from '../../shared/ipc/messages.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
-import { computeConfigRevision } from '../../shared/profile.ts'
+import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import type { RunningRequest } from '../../shared/running-request.ts'
 import { readTransferredSettings, writeTransferredSettings } from '../../shared/settings/transfer.ts'
 import { parseSettings } from '../../shared/settings.ts'

@@ -3,12 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { computeInventoryRevision } from '../../shared/catalog.ts'
 import { canonicalJson, compareCodePoints, type JsonValue } from '../../shared/json.ts'
-import {
-  computeConfigRevision,
-  computeProfileRevision,
-  type ProfileSet,
-  type ProviderProfile
-} from '../../shared/profile.ts'
+import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import { computeConfigRevision, computeProfileRevision } from '../../shared/profile-revision.ts'
 import { computeMatrixRevision, findCell, findRow, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
 import * as fc from '../support/properties.ts'
 import { referenceMatrix } from './fixtures/reference-matrix.ts'

@@ -15,7 +15,8 @@ import {
   type WorkerMessageFields
 } from '../../shared/ipc/messages.ts'
 import { createSlotKey, hostSlotKey } from '../../shared/model-slots.ts'
-import { computeConfigRevision, type ProviderProfile } from '../../shared/profile.ts'
+import type { ProviderProfile } from '../../shared/profile.ts'
+import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
 import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
 import { createMessage, readWorkerMessage, type SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
-import { computeConfigRevision } from '../../shared/profile.ts'
+import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import { writeTransferredSettings } from '../../shared/settings/transfer.ts'
 import { parseSettings } from '../../shared/settings.ts'
 

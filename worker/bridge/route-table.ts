@@ -1,8 +1,9 @@
 // Turns the validated profiles into the table that `resolve-route.ts` reads.
 
 import { createSlotKey } from '../../shared/model-slots.ts'
-import { computeProfileRevision, type ModelAlias, type ProfileSet, type ProviderProfile } from '../../shared/profile.ts'
+import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { expandFeatures } from '../../shared/profile-features.ts'
+import { computeProfileRevision } from '../../shared/profile-revision.ts'
 import { findDynamicProfile, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { createRouteEvidence } from './evidence.ts'

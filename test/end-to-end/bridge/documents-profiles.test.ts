@@ -2,8 +2,9 @@
 // 5.8 and 6.3).
 
 import t, { type Test } from 'tap'
-import { createInspectDocument } from '../../../shared/documents.ts'
-import { computeConfigRevision, type ProfileSet } from '../../../shared/profile.ts'
+import { createInspectDocument } from '../../../shared/inspect-document.ts'
+import type { ProfileSet } from '../../../shared/profile.ts'
+import { computeConfigRevision } from '../../../shared/profile-revision.ts'
 import { revisionOf } from '../../../shared/revision.ts'
 import { Secret } from '../../../shared/secret.ts'
 import { parseSettings } from '../../../shared/settings.ts'

@@ -343,7 +343,7 @@ t.test(
     for (const wire of ['chat_completions', 'responses']) {
       const { exitCode, document } = inspectFile(v3({ wire }))
       t.equal(exitCode, 0)
-      t.notOk('wire' in document.profiles[0], 'the members of the document are fixed (bridge.md 5.1)')
+      t.equal(document.profiles[0].wire, wire, 'shown where it is written (bridge.md 5.1)')
     }
     const revisionOf = (content: object) => inspectFile(content).document.config_revision
     const revisions = [v3(), v3({ wire: 'chat_completions' }), v3({ wire: 'responses' })].map(revisionOf)
