@@ -1,26 +1,40 @@
-// Composes the catalog of a gateway: what the dynamic profile discovers, and the aliases that the
-// profile file declares (bridge.md 5.4 and 6.3; decisions.md 16).
+// Composes the catalog of a gateway: what the profiles discover, and the aliases that the profile
+// file declares (bridge.md 5.4 and 6.3; decisions.md 16 and 88).
 import {
   CATALOG_SCHEMA_VERSION,
   type CatalogModel,
-  type CatalogModels,
   type CatalogSnapshot,
   createCatalogSnapshot,
-  type DeclaredModel
+  describeInventory,
+  type InventoryState,
+  type ProfileInventory
 } from './catalog.ts'
+import { describeAlias, describePrefixed } from './catalog-models.ts'
 import { compareCodePoints } from './json.ts'
-import type { ModelAlias, ProfileSet, ProviderProfile } from './profile.ts'
-import { findDynamicProfile, listAliases } from './profile-routes.ts'
+import { NATIVE_PROVIDER_KIND } from './native-profile.ts'
+import type { ProfileSet, ProviderProfile } from './profile.ts'
+import {
+  type DeclaredAlias,
+  findPrefixed,
+  isExternalKind,
+  listAliases,
+  listDiscoveredProfiles,
+  listPrefixedProfiles,
+  requiresNewerSchema
+} from './profile-routes.ts'
 import { revisionOf } from './revision.ts'
 
 /** The profile id of a catalog that several profiles fill. */
 export const REGISTRY_PROFILE_ID = 'provider-registry'
 
+/** The inventories that are known, by profile id. */
+export type Inventories = ReadonlyMap<string, ProfileInventory>
+
 export interface CatalogComposition {
-  /** The complete catalog at the start; undefined where a profile has to be asked for its models first. */
-  readonly initial: CatalogSnapshot | undefined
-  /** The catalog after a discovery at `nowMs`, in milliseconds since the epoch. */
-  compose(models: CatalogModels, nowMs: number): CatalogSnapshot
+  /** The ids of the profiles that are asked for their models, in the order of the file. */
+  readonly discovered: readonly string[]
+  /** The catalog for what is known; undefined where nothing can be shown before the native upstream was asked for its models. */
+  compose(inventories: Inventories): CatalogSnapshot | undefined
 }
 
 export interface CompositionOptions {
@@ -30,35 +44,38 @@ export interface CompositionOptions {
 }
 
 /**
- * The composition for a set of profiles. Without a dynamic profile the catalog is complete from the start. A file that declares aliases
- * beside a dynamic profile shows them after the discovered models; everything else shows what the dynamic profile discovers.
+ * The composition for a set of profiles. Without a profile that is asked for its models the catalog is complete from the start. A file
+ * shows its aliases after the discovered models; a gateway without a file shows what its upstream lists.
  */
 export function createCatalogComposition(profiles: ProfileSet, options: CompositionOptions): CatalogComposition {
-  const dynamic = findDynamicProfile(profiles)
-  if (dynamic === undefined) {
-    return { initial: createStaticSnapshot(profiles, options), compose: refuseDiscovery }
+  const discovered = listDiscoveredProfiles(profiles)
+  const [first] = discovered
+  if (first === undefined) {
+    const snapshot = createStaticSnapshot(profiles, options)
+    return { discovered: [], compose: () => snapshot }
   }
-  const discovered = createDiscoveredComposition(dynamic)
-  if (profiles.origin === 'settings' || listAliases(profiles).length === 0) return discovered
+  const isAlone = discovered.length === 1 && !isExternalKind(first.providerKind)
+  if (isAlone && (profiles.origin === 'settings' || listAliases(profiles).length === 0)) {
+    return createDiscoveredComposition(first)
+  }
   return {
-    initial: undefined,
-    compose: (models, nowMs) => addAliases(discovered.compose(models, nowMs), { profiles, dynamic, ...options })
+    discovered: discovered.map(({ profileId }) => profileId),
+    compose: createMixedComposer(profiles, discovered, options)
   }
 }
 
-/** The composition of a catalog that shows only what one profile discovers. */
+/** The composition of a catalog that shows only what one profile of the native kind discovers. */
 export function createDiscoveredComposition({
   profileId,
   providerKind
 }: Pick<ProviderProfile, 'profileId' | 'providerKind'>): CatalogComposition {
   return {
-    initial: undefined,
-    compose: (models, nowMs) => createCatalogSnapshot(models, { providerProfileId: profileId, providerKind, nowMs })
+    discovered: [profileId],
+    compose(inventories) {
+      const inventory = inventories.get(profileId)
+      return inventory && createCatalogSnapshot(inventory, { profileId, providerKind })
+    }
   }
-}
-
-function refuseDiscovery(): never {
-  throw new Error('No profile of this catalog discovers models.')
 }
 
 /** The catalog of a file whose profiles are all static: the aliases by name, never older than the process. */
@@ -77,85 +94,105 @@ function createStaticSnapshot(
     discoveredAt: 'process-startup',
     expiresAt: 'process-restart',
     source: 'profile_file',
+    inventories: [],
     models
   }
 }
 
+/** A model before it belongs to a snapshot. */
+type ShownModel = Omit<CatalogModel, 'inventoryRevision'>
+
 /**
- * Adds the aliases to a discovered snapshot. An alias decides what its id shows: one with the id of a discovered model takes that model's
- * place, and the id of a disabled alias is not shown, because requests for it are refused.
+ * Composes the models of several profiles: what was discovered, in the order of the file, then the aliases by name. An alias decides what
+ * its id shows: one with the id of a discovered model takes that model's place, and the id of a disabled alias is not shown, because
+ * requests for it are refused. A name that begins with a prefix belongs to the profile of the longest one.
  */
-function addAliases(
-  discovered: CatalogSnapshot,
-  {
-    profiles,
-    dynamic,
-    configRevision,
-    startedAtMs
-  }: { profiles: ProfileSet; dynamic: ProviderProfile } & CompositionOptions
-): CatalogSnapshot {
-  const inventoryRevision = revisionOf([discovered.inventoryRevision, configRevision], { keepNulls: true })
-  const upstreamModels = new Map(discovered.models.map(model => [model.id, model]))
-  const aliases = new Map<string, CatalogModel>()
-  for (const { profile, alias } of listEnabledAliases(profiles)) {
-    const upstreamModel = profile === dynamic ? upstreamModels.get(alias.upstreamModel) : undefined
-    const model =
-      upstreamModel === undefined
-        ? {
-            ...describeAlias(profile, alias, startedAtMs),
-            providerProfileId: profile.profileId,
-            stale: discovered.stale
-          }
-        : { ...upstreamModel, id: alias.publicAlias, deprecated: upstreamModel.deprecated || alias.deprecated }
-    aliases.set(alias.publicAlias, { ...model, inventoryRevision })
-  }
+function createMixedComposer(
+  profiles: ProfileSet,
+  discovered: readonly ProviderProfile[],
+  { configRevision, startedAtMs }: CompositionOptions
+): CatalogComposition['compose'] {
+  const prefixed = listPrefixedProfiles(profiles)
+  const aliases = listEnabledAliases(profiles)
   const hiddenIds = new Set(listAliases(profiles).flatMap(({ alias }) => (alias.enabled ? [] : alias.publicAlias)))
-  const models = discovered.models
-    .filter(({ id }) => !hiddenIds.has(id))
-    .map(model => {
-      const alias = aliases.get(model.id)
-      aliases.delete(model.id)
-      return alias ?? { ...model, inventoryRevision }
-    })
-  return {
-    ...discovered,
-    providerProfileId: REGISTRY_PROFILE_ID,
-    inventoryRevision,
-    models: [...models, ...aliases.values()]
+  const servesOthers =
+    prefixed.length > 0 ||
+    aliases.some(({ profile }) => isExternalKind(profile.providerKind) && !requiresNewerSchema(profiles, profile))
+  const startedAt = new Date(startedAtMs).toISOString()
+
+  function listDiscovered(profile: ProviderProfile, inventory: ProfileInventory): ShownModel[] {
+    const prefixedProfile = prefixed.find(({ profileId }) => profileId === profile.profileId)
+    const { profileId: providerProfileId, providerKind } = profile
+    const { stale, discoveredAt } = inventory
+    return inventory.models.entries
+      .map(entry =>
+        prefixedProfile === undefined
+          ? { ...entry, providerKind, providerProfileId, discoveredAt, stale }
+          : { ...describePrefixed(prefixedProfile, entry), discoveredAt, stale }
+      )
+      .filter(({ id }) => !hiddenIds.has(id) && findPrefixed(prefixed, id)?.profileId === prefixedProfile?.profileId)
+  }
+
+  return inventories => {
+    if (!servesOthers && inventories.size === 0) return undefined
+    const states = discovered.map(({ profileId }) => describeInventory(profileId, inventories.get(profileId)))
+    const shown = new Map<string, ShownModel>()
+    for (const profile of discovered) {
+      const inventory = inventories.get(profile.profileId)
+      if (inventory === undefined) continue
+      for (const model of listDiscovered(profile, inventory)) shown.set(model.id, model)
+    }
+    for (const declared of aliases) shown.set(declared.alias.publicAlias, showAlias(declared, inventories, startedAtMs))
+    const revisions = states.map(({ inventoryRevision }) => inventoryRevision)
+    const inventoryRevision = revisionOf([...revisions, configRevision], { keepNulls: true })
+    const stale = states.some(({ state }) => state !== 'fresh')
+    return {
+      schemaVersion: CATALOG_SCHEMA_VERSION,
+      providerProfileId: REGISTRY_PROFILE_ID,
+      inventoryRevision,
+      discoveredAt: findEarliest(states, 'discoveredAt') ?? startedAt,
+      expiresAt: findEarliest(states, 'expiresAt') ?? startedAt,
+      stale,
+      source: stale ? 'stale_cache' : 'provider_api',
+      inventories: states,
+      models: [...shown.values()].map(model => ({ ...model, inventoryRevision }))
+    }
   }
 }
 
-function listEnabledAliases(profiles: ProfileSet): Array<{ profile: ProviderProfile; alias: ModelAlias }> {
+/** An alias of the native upstream shows the data of its model where that is known; every other one what the file declares. */
+function showAlias({ profile, alias }: DeclaredAlias, inventories: Inventories, startedAtMs: number): ShownModel {
+  const { profileId: providerProfileId, providerKind } = profile
+  const inventory = inventories.get(providerProfileId)
+  const stale = inventory?.stale === true
+  const entry =
+    providerKind === NATIVE_PROVIDER_KIND
+      ? inventory?.models.entries.find(({ id }) => id === alias.upstreamModel)
+      : undefined
+  if (entry === undefined || inventory === undefined) {
+    return { ...describeAlias(profile, alias, startedAtMs), providerProfileId, stale }
+  }
+  return {
+    ...entry,
+    id: alias.publicAlias,
+    deprecated: entry.deprecated || alias.deprecated,
+    providerKind,
+    providerProfileId,
+    discoveredAt: inventory.discoveredAt,
+    stale
+  }
+}
+
+/** The earliest time, of those that are known: all are RFC 3339 in UTC, which sorts as text. */
+function findEarliest(states: readonly InventoryState[], time: 'discoveredAt' | 'expiresAt'): string | undefined {
+  return states
+    .flatMap(state => state[time] ?? [])
+    .sort(compareCodePoints)
+    .at(0)
+}
+
+function listEnabledAliases(profiles: ProfileSet): DeclaredAlias[] {
   return listAliases(profiles)
     .filter(({ alias }) => alias.enabled)
     .sort((left, right) => compareCodePoints(left.alias.publicAlias, right.alias.publicAlias))
-}
-
-/** An alias as its file describes it. */
-function describeAlias(
-  { providerKind, tokenCounting }: ProviderProfile,
-  { publicAlias, deprecated, capabilities }: ModelAlias,
-  startedAtMs: number
-): Omit<CatalogModel, 'providerProfileId' | 'inventoryRevision' | 'stale'> {
-  return {
-    id: publicAlias,
-    ownedBy: providerKind,
-    modelType: 'chat',
-    available: true,
-    deprecated,
-    providerMetadata: {},
-    providerKind,
-    discoveredAt: new Date(startedAtMs).toISOString(),
-    declared: describeLimits(capabilities, tokenCounting !== 'off')
-  }
-}
-
-function describeLimits(capabilities: ModelAlias['capabilities'], canCountTokens: boolean): DeclaredModel {
-  if (capabilities === undefined) return { canCountTokens }
-  const { contextWindow, maxInputTokens, maxOutputTokens } = capabilities.limits
-  return {
-    inputTokenLimit: maxInputTokens ?? contextWindow,
-    ...(maxOutputTokens !== undefined && { outputTokenLimit: maxOutputTokens }),
-    canCountTokens
-  }
 }

@@ -42,7 +42,7 @@ export interface CatalogModels {
   readonly duplicateCount: number
 }
 
-/** What a profile file declares about a model that no provider describes. */
+/** What a profile file declares about a model, and the model list of an external provider states. */
 export interface DeclaredModel {
   /** In tokens. */
   readonly inputTokenLimit?: number
@@ -59,8 +59,30 @@ export interface CatalogModel extends CatalogEntry {
   readonly discoveredAt: string
   readonly stale: boolean
   readonly inventoryRevision: string
-  /** Only of an alias that only the profile file describes. */
+  /** Of an alias that only the profile file describes, and of a discovered model of an external profile. */
   readonly declared?: DeclaredModel
+}
+
+/** What one discovery of a profile has found, and whether the provider still confirms it. */
+export interface ProfileInventory {
+  readonly models: CatalogModels
+  readonly inventoryRevision: string
+  /** RFC 3339 UTC. */
+  readonly discoveredAt: string
+  readonly expiresAt: string
+  /** A later discovery has failed. */
+  readonly stale: boolean
+}
+
+/** How well a snapshot knows the models of one profile that is asked for them. */
+export interface InventoryState {
+  readonly profileId: string
+  /** As noted at the snapshot; passing the expiry time alone does not change it. `absent`: no discovery has succeeded. */
+  readonly state: 'fresh' | 'stale' | 'absent'
+  /** null while absent, as the times. */
+  readonly inventoryRevision: string | null
+  readonly discoveredAt: string | null
+  readonly expiresAt: string | null
 }
 
 export interface CatalogSnapshot {
@@ -74,6 +96,8 @@ export interface CatalogSnapshot {
   readonly stale: boolean
   /** `profile_file`: never discovered, never out of date. */
   readonly source: 'provider_api' | 'stale_cache' | 'profile_file'
+  /** Of each profile that is asked for its models, in the order of the file. */
+  readonly inventories: readonly InventoryState[]
   /** Discovered models in upstream order, then aliases by name. */
   readonly models: readonly CatalogModel[]
 }
@@ -158,52 +182,71 @@ export function readCatalogModels(list: unknown): CatalogModels {
   return collector.finish()
 }
 
-/** Turns the discovered entries of a profile into a snapshot. `nowMs` is the time of discovery in milliseconds since the epoch. */
+/** The inventory of a profile after a discovery at `nowMs`, in milliseconds since the epoch. */
+export function createInventory(profileId: string, models: CatalogModels, nowMs: number): ProfileInventory {
+  return {
+    models,
+    inventoryRevision: computeInventoryRevision(models.entries, profileId),
+    discoveredAt: new Date(nowMs).toISOString(),
+    expiresAt: new Date(nowMs + CATALOG_TTL_MS).toISOString(),
+    stale: false
+  }
+}
+
+export function describeInventory(profileId: string, inventory: ProfileInventory | undefined): InventoryState {
+  if (inventory === undefined)
+    return { profileId, state: 'absent', inventoryRevision: null, discoveredAt: null, expiresAt: null }
+  const { inventoryRevision, discoveredAt, expiresAt, stale } = inventory
+  return { profileId, state: stale ? 'stale' : 'fresh', inventoryRevision, discoveredAt, expiresAt }
+}
+
+/** The snapshot of one profile's inventory alone. */
 export function createCatalogSnapshot(
-  models: CatalogModels,
-  options: { providerProfileId: string; providerKind: ProviderKind; nowMs: number }
+  inventory: ProfileInventory,
+  { profileId, providerKind }: { profileId: string; providerKind: ProviderKind }
 ): CatalogSnapshot {
-  const { providerProfileId, providerKind, nowMs } = options
-  const inventoryRevision = computeInventoryRevision(models.entries, providerProfileId)
-  const discoveredAt = new Date(nowMs).toISOString()
+  const { models, inventoryRevision, discoveredAt, expiresAt, stale } = inventory
   return {
     schemaVersion: CATALOG_SCHEMA_VERSION,
-    providerProfileId,
+    providerProfileId: profileId,
     inventoryRevision,
     discoveredAt,
-    expiresAt: new Date(nowMs + CATALOG_TTL_MS).toISOString(),
-    stale: false,
-    source: 'provider_api',
+    expiresAt,
+    stale,
+    source: stale ? 'stale_cache' : 'provider_api',
+    inventories: [describeInventory(profileId, inventory)],
     models: models.entries.map(entry => ({
       ...entry,
       providerKind,
-      providerProfileId,
+      providerProfileId: profileId,
       discoveredAt,
-      stale: false,
+      stale,
       inventoryRevision
     }))
   }
 }
 
-/** The same inventory, marked as no longer confirmed by the upstream. The revision stays because the content does not change. */
-export function markStale(snapshot: CatalogSnapshot): CatalogSnapshot {
-  return {
-    ...snapshot,
-    stale: true,
-    source: 'stale_cache',
-    models: snapshot.models.map(model => ({ ...model, stale: true }))
+/** Whether an inventory may be shown without a new discovery: it is not stale and its expiry time is in the future. */
+export function isFresh({ stale, expiresAt }: Pick<ProfileInventory, 'stale' | 'expiresAt'>, nowMs: number): boolean {
+  return !stale && nowMs < Date.parse(expiresAt)
+}
+
+/** Whether a snapshot knows the models of a profile, and needs no new discovery of them. */
+export function isInventoryFresh(snapshot: CatalogSnapshot | undefined, profileId: string, nowMs: number): boolean {
+  const known = snapshot?.inventories.find(inventory => inventory.profileId === profileId)
+  return known?.state === 'fresh' && nowMs < Date.parse(known.expiresAt ?? '')
+}
+
+const idsOf = new WeakMap<CatalogSnapshot, ReadonlySet<string>>()
+
+/** Whether a snapshot shows this public name. */
+export function isListed(snapshot: CatalogSnapshot, id: string): boolean {
+  let ids = idsOf.get(snapshot)
+  if (ids === undefined) {
+    ids = new Set(snapshot.models.map(model => model.id))
+    idsOf.set(snapshot, ids)
   }
-}
-
-/** Whether a snapshot may be shown without a new discovery: it needs none, or it is not stale and its expiry time is in the future. */
-export function isFresh(snapshot: CatalogSnapshot | undefined, nowMs: number): snapshot is CatalogSnapshot {
-  if (snapshot === undefined) return false
-  return !needsDiscovery(snapshot) || (!snapshot.stale && nowMs < Date.parse(snapshot.expiresAt))
-}
-
-/** False for a catalog that only the profile file fills: no refresh can change it. */
-export function needsDiscovery(snapshot: CatalogSnapshot): boolean {
-  return snapshot.source !== 'profile_file'
+  return ids.has(id)
 }
 
 /** Hash of the inventory's content without times, so that equal inventories have equal revisions in every process. */
@@ -216,7 +259,8 @@ export function computeInventoryRevision(entries: readonly CatalogEntry[], provi
       id: entry.id,
       model_type: entry.modelType,
       owned_by: entry.ownedBy,
-      provider_metadata: entry.providerMetadata
+      provider_metadata: entry.providerMetadata,
+      ...(entry.facts !== undefined && { facts: { ...entry.facts } })
     }))
   const content = {
     models,

@@ -77,7 +77,9 @@ export function createReadinessDocument(facts: ReadinessFacts): ReadinessDocumen
   const { catalog, revisions } = facts
   const reasons = listNotReadyReasons(facts)
   const warnings = [...(facts.warningIds ?? [])]
-  if (catalog?.stale === true) warnings.unshift('model_inventory_stale_but_usable')
+  for (const [state, id] of INVENTORY_WARNINGS) {
+    if (catalog?.inventories.some(inventory => inventory.state === state)) warnings.unshift(id)
+  }
   const catalogState = catalog === undefined ? 'unavailable' : catalog.stale ? 'stale' : 'fresh'
   return validated(readinessDocument, {
     schema_version: 'gateway.readiness.v1',
@@ -97,6 +99,12 @@ export function createReadinessDocument(facts: ReadinessFacts): ReadinessDocumen
     warnings: warnings.map(id => ({ reason_id: id }))
   })
 }
+
+/** What is said of a catalog that is served although a provider's list is not known, or no longer confirmed. */
+const INVENTORY_WARNINGS = [
+  ['absent', 'model_inventory_incomplete'],
+  ['stale', 'model_inventory_stale_but_usable']
+] as const
 
 /** Why a worker is not ready, in published order; empty when it is. */
 function listNotReadyReasons(facts: ReadinessFacts): string[] {

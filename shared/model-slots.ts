@@ -11,7 +11,7 @@ const WAITERS_PER_MODEL_MAX = 1024
 export interface SlotLimits {
   /** By the configured name, and by its folded form. */
   readonly perModel: ReadonlyMap<string, number>
-  /** By slot key: models whose limit is configured under the name of an alias. */
+  /** By slot key: models whose limit is configured under a public name, that of an alias or one with a prefix. */
   readonly perAlias?: ReadonlyMap<string, number>
   /** For models that are not listed; undefined means no limit. */
   readonly otherwise: number | undefined
@@ -140,12 +140,19 @@ function findAliasLimits(
   profiles: readonly ProviderProfile[]
 ): ReadonlyMap<string, number> {
   const limits = new Map<string, number>()
-  for (const { profileId, models } of profiles) {
+  function limit(profileId: string, upstreamModel: string, slots: number | undefined): void {
+    if (slots === undefined) return
+    const key = createSlotKey(profileId, upstreamModel)
+    limits.set(key, Math.min(slots, limits.get(key) ?? slots))
+  }
+  for (const { profileId, models, publicPrefix } of profiles) {
     for (const { publicAlias, upstreamModel, enabled } of models) {
-      const limit = enabled ? perModel.get(foldModelName(publicAlias)) : undefined
-      if (limit === undefined) continue
-      const key = createSlotKey(profileId, upstreamModel)
-      limits.set(key, Math.min(limit, limits.get(key) ?? limit))
+      if (enabled) limit(profileId, upstreamModel, perModel.get(foldModelName(publicAlias)))
+    }
+    if (publicPrefix === undefined) continue
+    for (const [name, slots] of perModel) {
+      const isOfPrefix = name.toLowerCase().startsWith(publicPrefix.toLowerCase())
+      if (isOfPrefix) limit(profileId, name.slice(publicPrefix.length), slots)
     }
   }
   return limits

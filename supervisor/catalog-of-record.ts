@@ -1,6 +1,6 @@
-// The one model catalog of the host: leases the discovery to one worker at a time, publishes the
-// result to all, and starts the first discovery at boot, so that readiness does not depend on a
-// client's request (bridge.md 5.3 and 6.1).
+// The one model catalog of the host: leases the discovery of each profile to one worker at a time,
+// publishes the result to all, and starts the first discoveries at boot, so that no inventory waits
+// for a client's request (bridge.md 5.3 and 6.1).
 import {
   CATALOG_DISCOVERY_TIMEOUT_MS,
   type CatalogFailure,
@@ -33,11 +33,11 @@ export interface CatalogOfRecord {
   current(): CatalogSnapshot | undefined
   /** For the messages about the catalog. */
   readonly handlers: WorkerMessageHandlers<'catalog-refresh' | 'catalog-fetched' | 'catalog-failed', MessageSender>
-  /** Drops the requests of a worker process that has exited and passes its lease on. */
+  /** Drops the requests of a worker process that has exited and passes its leases on. */
   releaseOwner(owner: number): void
   /**
-   * Asks workers for a discovery until the first success: at once, then after 1, 2, 4, up to 30 seconds. A catalog that needs no discovery
-   * counts as filled at once.
+   * Asks workers for a discovery of each profile until its first success: at once, then after 1, 2, 4, up to 30 seconds. A catalog that can
+   * be served without a discovery counts as filled at once.
    */
   startWarmUp(): void
   close(): void
@@ -50,7 +50,7 @@ export interface CatalogOfRecordDependencies {
   readonly broadcast: (message: SupervisorMessageContent) => void
   /** A worker that is ready, in turn; undefined when none is. */
   readonly nextReadyOwner: () => number | undefined
-  /** Called once, when the catalog is filled for the first time. */
+  /** Called once, when the catalog can be served for the first time. */
   readonly onFilled: () => void
 }
 
@@ -60,13 +60,13 @@ export function createCatalogOfRecord(
 ): CatalogOfRecord {
   const { log, send } = dependencies
   const leaseTimeoutMs = Math.max(CATALOG_DISCOVERY_TIMEOUT_MS, options.upstreamTimeoutMs) + LEASE_MARGIN_MS
-  /** The worker that discovers now, and the timer that ends its lease. */
-  let lease: { owner: number; timer: NodeJS.Timeout } | undefined
-  let warmUpTimer: NodeJS.Timeout | undefined
-  let warmUpAttempts = 0
+  /** By profile id: the worker that discovers now, and the timer that ends its lease. */
+  const leases = new Map<string, { owner: number; timer: NodeJS.Timeout }>()
+  /** By profile id. */
+  const warmUpTimers = new Map<string, NodeJS.Timeout>()
+  /** By profile id: the failure that was logged last; none after a success. */
+  const loggedFailures = new Map<string, string>()
   let isFilled = false
-  /** The failure that was logged last; none after a success. */
-  let loggedFailure: string | undefined
 
   const record = createCatalogRecord({
     composition: options.composition,
@@ -85,86 +85,94 @@ export function createCatalogOfRecord(
   function reportFilled(): void {
     if (isFilled) return
     isFilled = true
-    clearTimeout(warmUpTimer)
     dependencies.onFilled()
   }
 
-  function endLease(): void {
-    clearTimeout(lease?.timer)
-    lease = undefined
+  function endLease(profileId: string): void {
+    clearTimeout(leases.get(profileId)?.timer)
+    leases.delete(profileId)
   }
 
-  function request(owner: number, requestId: number, force: boolean): void {
-    const ticket = { owner, requestId }
+  function expire(profileId: string, ticket: CatalogTicket): void {
+    log.warn(
+      { event: 'catalog_lease_expired', profile: profileId },
+      'A worker did not finish a model discovery in time'
+    )
+    record.fail(ticket, LEASE_EXPIRED)
+  }
+
+  function request(ticket: CatalogTicket, profileId: string, force: boolean): void {
+    const { owner, requestId } = ticket
     let holdsLease = false
-    record.request(ticket, { force }, reply => {
+    record.request(ticket, { profileId, force }, reply => {
       if (reply.kind === 'lease') {
-        endLease()
+        endLease(profileId)
         holdsLease = true
-        const timer = setTimeout(() => {
-          log.warn({ event: 'catalog_lease_expired' }, 'A worker did not finish a model discovery in time')
-          record.fail(ticket, LEASE_EXPIRED)
-        }, leaseTimeoutMs).unref()
-        lease = { owner, timer }
+        leases.set(profileId, { owner, timer: setTimeout(expire, leaseTimeoutMs, profileId, ticket).unref() })
       } else if (holdsLease) {
-        endLease()
+        endLease(profileId)
       }
       send(owner, writeCatalogReply(requestId, reply))
     })
   }
 
   function complete(ticket: CatalogTicket, models: CatalogModels): void {
-    if (models.skippedCount + models.duplicateCount > 0) {
-      const { skippedCount, duplicateCount } = models
-      log.warn(
-        { event: 'catalog_entries_skipped', skipped: skippedCount, duplicates: duplicateCount },
-        'The upstream model list held unusable entries'
-      )
-    }
-    loggedFailure = undefined
-    record.complete(ticket, models)
+    const profile = record.complete(ticket, models)
+    if (profile === undefined) return
+    clearTimeout(warmUpTimers.get(profile))
+    loggedFailures.delete(profile)
+    const { skippedCount: skipped, duplicateCount: duplicates } = models
+    if (skipped + duplicates === 0) return
+    log.warn(
+      { event: 'catalog_entries_skipped', profile, skipped, duplicates },
+      'The upstream model list held unusable entries'
+    )
+  }
+
+  function fail(ticket: CatalogTicket, failure: CatalogFailure): void {
+    const profile = record.fail(ticket, failure)
+    if (profile !== undefined) logFailure(profile, failure)
   }
 
   /** Logs why the discovery failed, once for each reason: the attempts may go on for hours. */
-  function logFailure({ status, code, cause }: CatalogFailure): void {
+  function logFailure(profile: string, { status, code, cause }: CatalogFailure): void {
     const failure = JSON.stringify([status, code, cause])
-    if (failure === loggedFailure) return
-    loggedFailure = failure
+    if (failure === loggedFailures.get(profile)) return
+    loggedFailures.set(profile, failure)
     log.warn(
-      { event: 'catalog_discovery_failed', status, code, cause: cause ?? undefined },
+      { event: 'catalog_discovery_failed', profile, status, code, cause: cause ?? undefined },
       'The upstream model list could not be fetched'
     )
   }
 
-  function warmUp(): void {
+  /** Asks the next worker for a profile's models, and again later until they are known. */
+  function warmUp(profileId: string, attempts = 1): void {
+    if (record.isKnown(profileId)) return
     const owner = dependencies.nextReadyOwner()
-    if (owner !== undefined) send(owner, { kind: 'catalog-refresh-wanted' })
-    warmUpAttempts += 1
-    warmUpTimer = setTimeout(warmUp, catalogBackoffMs(warmUpAttempts)).unref()
+    if (owner !== undefined) send(owner, { kind: 'catalog-refresh-wanted', profileId })
+    warmUpTimers.set(profileId, setTimeout(warmUp, catalogBackoffMs(attempts), profileId, attempts + 1).unref())
   }
 
   return {
     current: record.current,
     handlers: {
-      'catalog-refresh': ({ requestId, force }, { owner }) => request(owner, requestId, force),
+      'catalog-refresh': ({ requestId, profileId, force }, { owner }) =>
+        request({ owner, requestId }, profileId, force),
       'catalog-fetched': ({ requestId, models }, { owner }) => complete({ owner, requestId }, models),
-      'catalog-failed': ({ requestId, failure }, { owner }) => {
-        logFailure(failure)
-        record.fail({ owner, requestId }, failure)
-      }
+      'catalog-failed': ({ requestId, failure }, { owner }) => fail({ owner, requestId }, failure)
     },
     releaseOwner(owner) {
-      // Before the record passes the lease on, which sets the next timer.
-      if (lease?.owner === owner) endLease()
+      // Before the record passes the leases on, which sets the next timers.
+      for (const [profileId, lease] of leases) if (lease.owner === owner) endLease(profileId)
       record.releaseOwner(owner)
     },
     startWarmUp() {
       if (record.current() !== undefined) reportFilled()
-      else if (warmUpTimer === undefined) warmUp()
+      for (const profileId of record.profileIds) if (!warmUpTimers.has(profileId)) warmUp(profileId)
     },
     close() {
-      endLease()
-      clearTimeout(warmUpTimer)
+      for (const profileId of [...leases.keys()]) endLease(profileId)
+      for (const timer of warmUpTimers.values()) clearTimeout(timer)
     }
   }
 }

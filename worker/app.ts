@@ -187,7 +187,7 @@ function createRuntime(
     onConnectionChange: probes?.listeners.onConnectionChange
   })
   const catalog = createCatalogReader({ control, executors, profiles, log })
-  control.onRefreshWanted(() => catalog.warmUp())
+  control.onRefreshWanted(profileId => catalog.warmUp(profileId))
   const drainGate = createDrainGate()
   return {
     settings,

@@ -81,13 +81,13 @@ const supervisorChecks = {
   'reopen-log': hasNoFields,
   /** Acknowledged by `pong`. */
   ping: hasNonce,
-  /** Asks this worker to start a catalog refresh of its own (warm-up). */
-  'catalog-refresh-wanted': hasNoFields,
+  /** Asks this worker to start a refresh of a profile's models of its own (warm-up). */
+  'catalog-refresh-wanted': hasFields({ profileId: z.string() }),
   /** The worker that asked fetches now and reports `catalog-fetched` or `catalog-failed` under the same id. */
   'catalog-lease': hasRequestId,
   /** The requested refresh succeeded, or failed and the earlier snapshot stays. */
   'catalog-result': hasFields({ requestId: count, snapshot: catalogSnapshot }),
-  /** The requested refresh failed, in this worker or in another one, and there is no earlier snapshot. */
+  /** The requested refresh failed, in this worker or in another one, and the models of the profile are not known. */
   'catalog-unavailable': hasFields({ requestId: count, failure: catalogFailure }),
   'catalog-published': hasFields({ snapshot: catalogSnapshot }),
   'slot-granted': hasRequestId,
@@ -118,7 +118,7 @@ const workerChecks = {
   drained: hasNoFields,
   closed: hasNoFields,
   ...reportChecks,
-  'catalog-refresh': hasFields({ requestId: count, force: z.boolean() }),
+  'catalog-refresh': hasFields({ requestId: count, profileId: z.string(), force: z.boolean() }),
   /** Ends a lease with what was discovered. */
   'catalog-fetched': hasFields({ requestId: count, models: catalogModels }),
   /** Ends a lease whose discovery failed. */

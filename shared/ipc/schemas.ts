@@ -1,6 +1,12 @@
 // Shapes of what rare messages carry, checked member by member: profiles, listening, the model catalog.
 import { z } from 'zod'
-import { CATALOG_SCHEMA_VERSION, type CatalogFailure, type CatalogModels, type CatalogSnapshot } from '../catalog.ts'
+import {
+  CATALOG_SCHEMA_VERSION,
+  type CatalogFailure,
+  type CatalogModels,
+  type CatalogSnapshot,
+  EXTERNAL_MODELS_MAX
+} from '../catalog.ts'
 import {
   OUTPUT_LIMIT_FIELDS,
   PROFILE_SCHEMA_VERSIONS,
@@ -22,11 +28,19 @@ const catalogEntryFields = {
   modelType: z.string().nullable(),
   available: z.boolean(),
   deprecated: z.boolean(),
-  providerMetadata: z.record(z.string(), z.json())
+  providerMetadata: z.record(z.string(), z.json()),
+  facts: z
+    .object({
+      contextWindow: count.exactOptional(),
+      outputTokensMax: count.exactOptional(),
+      readsImages: z.boolean().exactOptional(),
+      readsFiles: z.boolean().exactOptional()
+    })
+    .exactOptional()
 }
 
 export const catalogModels: z.ZodType<CatalogModels> = z.object({
-  entries: z.array(z.object(catalogEntryFields)),
+  entries: z.array(z.object(catalogEntryFields)).max(EXTERNAL_MODELS_MAX),
   skippedCount: count,
   duplicateCount: count
 })
@@ -71,6 +85,15 @@ export const catalogSnapshot: z.ZodType<CatalogSnapshot> = z.object({
   expiresAt: z.string(),
   stale: z.boolean(),
   source: z.enum(['provider_api', 'stale_cache', 'profile_file']),
+  inventories: z.array(
+    z.object({
+      profileId: z.string(),
+      state: z.enum(['fresh', 'stale', 'absent']),
+      inventoryRevision: revision.nullable(),
+      discoveredAt: z.string().nullable(),
+      expiresAt: z.string().nullable()
+    })
+  ),
   models: z.array(
     z.object({
       ...catalogEntryFields,

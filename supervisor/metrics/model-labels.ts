@@ -6,7 +6,7 @@ import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import { createModelBound, OTHER_MODEL } from '../../shared/metrics/limits.ts'
 import { createSlotKey, foldModelName, modelOf } from '../../shared/model-slots.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
-import { listAliases } from '../../shared/profile-routes.ts'
+import { listAliases, listPrefixedProfiles } from '../../shared/profile-routes.ts'
 
 /** The names as of one catalog. */
 export interface ModelNames {
@@ -28,6 +28,9 @@ export function createModelNaming(options: {
 }): ModelNaming {
   const bound = createModelBound(options.namesMax)
   const aliases = listAliases(options.profiles).filter(({ alias }) => alias.enabled)
+  const prefixes = new Map(
+    listPrefixedProfiles(options.profiles).map(({ profileId, publicPrefix }) => [profileId, publicPrefix])
+  )
   let known: { catalog: CatalogSnapshot | undefined; names: ModelNames } | undefined
 
   function collectNames(catalog: CatalogSnapshot | undefined): ModelNames {
@@ -39,7 +42,8 @@ export function createModelNaming(options: {
       add(byFoldedName, foldModelName(alias.publicAlias), alias.publicAlias)
     }
     for (const { id, providerProfileId } of catalog?.models ?? []) {
-      add(byKey, createSlotKey(providerProfileId, id), id)
+      const prefix = prefixes.get(providerProfileId) ?? ''
+      add(byKey, createSlotKey(providerProfileId, id.startsWith(prefix) ? id.slice(prefix.length) : id), id)
       add(byFoldedName, foldModelName(id), id)
     }
     const limits = new Map<string, number>()

@@ -6,18 +6,16 @@ import {
   type EffectiveCapabilitiesFacts
 } from '../../shared/bridge-documents.ts'
 import { capabilityNames, type RevisedDecision } from '../../shared/capabilities.ts'
-import { type CatalogModel, createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
+import { type CatalogModel, readCatalogModels } from '../../shared/catalog.ts'
 import { matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
+import { snapshotOf } from '../support/catalog-snapshots.ts'
 
 const revisions = { config: `sha256:${'c'.repeat(64)}`, matrix: matrixRevision }
-const snapshot = createCatalogSnapshot(
-  readCatalogModels([{ id: 'b' }, { id: 'a', owned_by: 'vendor', type: 'chat' }]),
-  {
-    providerProfileId: 'native-main',
-    providerKind: 'native',
-    nowMs: Date.UTC(2026, 7, 10, 9)
-  }
-)
+const snapshot = snapshotOf(readCatalogModels([{ id: 'b' }, { id: 'a', owned_by: 'vendor', type: 'chat' }]), {
+  providerProfileId: 'native-main',
+  providerKind: 'native',
+  nowMs: Date.UTC(2026, 7, 10, 9)
+})
 
 t.test('the models are sorted by id, and no member of theirs is lost', async t => {
   const document = createBridgeModelsDocument(snapshot, revisions)

@@ -3,14 +3,14 @@ import {
   CATALOG_MODELS_MAX,
   CatalogError,
   type CatalogSnapshot,
-  createCatalogSnapshot,
   isFresh,
-  markStale,
+  isInventoryFresh,
   readCatalogModels
 } from '../../shared/catalog.ts'
 import { createDiscoveredComposition } from '../../shared/catalog-composition.ts'
 import { type CatalogReply, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog-record.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
+import { snapshotOf } from '../support/catalog-snapshots.ts'
 
 const models = readCatalogModels([{ id: 'one', owned_by: 'vendor', type: 'chat' }])
 
@@ -27,7 +27,7 @@ function createClockedRecord() {
     requestId += 1
     const ticket = { owner, requestId }
     const replies: CatalogReply[] = []
-    record.request(ticket, { force }, reply => replies.push(reply))
+    record.request(ticket, { profileId: 'native-upstream', force }, reply => replies.push(reply))
     return { ticket, replies, last: () => replies.at(-1) }
   }
   return { clock, published, record, request }
@@ -94,29 +94,30 @@ t.test('a list that exceeds its bounds or has no valid entry is refused, and an 
 })
 
 t.test('bridge 55: a snapshot is fresh at 29.9 seconds and not at 30.0', async t => {
-  const snapshot = createCatalogSnapshot(models, {
+  const snapshot = snapshotOf(models, {
     providerProfileId: 'native-upstream',
     providerKind: 'native',
     nowMs: 5_000
   })
   t.equal(isFresh(snapshot, 5_000 + 29_900), true)
   t.equal(isFresh(snapshot, 5_000 + 30_000), false)
-  t.equal(isFresh(markStale(snapshot), 5_001), false)
-  t.equal(isFresh(undefined, 0), false)
+  t.equal(isFresh({ ...snapshot, stale: true }, 5_001), false)
+  t.equal(isInventoryFresh(snapshot, 'native-upstream', 5_000 + 29_900), true)
+  t.equal(isInventoryFresh(snapshot, 'native-upstream', 5_000 + 30_000), false)
+  t.equal(isInventoryFresh(snapshot, 'other', 5_001), false)
+  t.equal(isInventoryFresh(undefined, 'native-upstream', 0), false)
 })
 
 t.test('a stale snapshot and all its models are marked as stale, and its revision stays the same', async t => {
-  const snapshot = createCatalogSnapshot(models, {
-    providerProfileId: 'native-upstream',
-    providerKind: 'native',
-    nowMs: 0
-  })
-  const stale = markStale(snapshot)
+  const origin = { providerProfileId: 'native-upstream', providerKind: 'native', nowMs: 0 } as const
+  const snapshot = snapshotOf(models, origin)
+  const stale = snapshotOf(models, { ...origin, stale: true })
   t.equal(stale.stale, true)
   t.equal(stale.source, 'stale_cache')
   t.ok(stale.models.every(model => model.stale))
   t.equal(stale.inventoryRevision, snapshot.inventoryRevision)
   t.equal(snapshot.stale, false)
+  t.match(stale.inventories, [{ profileId: 'native-upstream', state: 'stale' }])
 })
 
 t.test('bridge 54: of many requests to an empty catalog, one gets the lease and all get its result', async t => {
@@ -175,9 +176,9 @@ t.test('after failures the next unforced discovery waits 1, 2, 4 up to 30 second
 t.test('a success after failures ends the back-off', async t => {
   const { record, request } = createClockedRecord()
   record.fail(request(1).ticket, failure)
-  t.equal(record.failureCount(), 1)
+  t.equal(record.failureCount('native-upstream'), 1)
   record.complete(request(1).ticket, models)
-  t.equal(record.failureCount(), 0)
+  t.equal(record.failureCount('native-upstream'), 0)
   t.match(request(1).last(), { kind: 'result', snapshot: { stale: false } })
 })
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createCatalogSnapshot, markStale, readCatalogModels } from '../../shared/catalog.ts'
+import { readCatalogModels } from '../../shared/catalog.ts'
 import {
   createErrorDocument,
   createReadinessDocument,
@@ -13,14 +13,13 @@ import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import { matrixRevision } from '../../shared/support-matrix.ts'
+import { snapshotOf } from '../support/catalog-snapshots.ts'
 
 const set = createNativeProfileSet(parseSettings({ UPSTREAM_MODEL: 'GigaChat-2-Max' }))
 const revisions = { config: computeConfigRevision(set), matrix: matrixRevision }
-const snapshot = createCatalogSnapshot(readCatalogModels([{ id: 'one' }]), {
-  providerProfileId: 'native-upstream',
-  providerKind: 'native',
-  nowMs: 0
-})
+const origin = { providerProfileId: 'native-upstream', providerKind: 'native', nowMs: 0 } as const
+const snapshot = snapshotOf(readCatalogModels([{ id: 'one' }]), origin)
+const stale = snapshotOf(readCatalogModels([{ id: 'one' }]), { ...origin, stale: true })
 const ready: ReadinessFacts = {
   isDraining: false,
   revisions,
@@ -126,10 +125,28 @@ t.test('a gateway with a registry and a catalog is ready', async t => {
 })
 
 t.test('a gateway with a stale catalog stays ready and warns', async t => {
-  const document = createReadinessDocument({ ...ready, catalog: markStale(snapshot), warningIds: ['other'] })
+  const document = createReadinessDocument({ ...ready, catalog: stale, warningIds: ['other'] })
   t.equal(document.ready, true)
   t.match(document.model_catalog, { state: 'stale', usable: true, discovery_available: false })
   t.same(document.warnings, [{ reason_id: 'model_inventory_stale_but_usable' }, { reason_id: 'other' }])
+})
+
+t.test('a gateway that serves others while one inventory is absent is ready and warns', async t => {
+  const absent = {
+    profileId: 'edge',
+    state: 'absent',
+    inventoryRevision: null,
+    discoveredAt: null,
+    expiresAt: null
+  } as const
+  const catalog = { ...stale, inventories: [...stale.inventories, absent] }
+  const document = createReadinessDocument({ ...ready, catalog })
+  t.equal(document.ready, true)
+  t.match(document.model_catalog, { state: 'stale', usable: true, discovery_available: false })
+  t.same(document.warnings, [
+    { reason_id: 'model_inventory_stale_but_usable' },
+    { reason_id: 'model_inventory_incomplete' }
+  ])
 })
 
 t.test('the reasons are in the published order', async t => {

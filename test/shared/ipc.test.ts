@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8'
 import t from 'tap'
-import { createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
+import { readCatalogModels } from '../../shared/catalog.ts'
 import { handleMessage } from '../../shared/ipc/handlers.ts'
 import {
   createMessage,
@@ -15,6 +15,7 @@ import type { RunningRequest } from '../../shared/running-request.ts'
 import { readTransferredSettings, writeTransferredSettings } from '../../shared/settings/transfer.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
+import { snapshotOf } from '../support/catalog-snapshots.ts'
 
 /** How the channel carries a value: as a structured clone, or as JSON where it carries connections too. */
 const channels: Array<[name: string, carry: (value: unknown) => unknown]> = [
@@ -23,7 +24,7 @@ const channels: Array<[name: string, carry: (value: unknown) => unknown]> = [
 ]
 
 const models = readCatalogModels([{ id: 'one', limits: { context: 8 } }])
-const snapshot = createCatalogSnapshot(models, {
+const snapshot = snapshotOf(models, {
   providerProfileId: 'native-upstream',
   providerKind: 'native',
   nowMs: 0
@@ -73,7 +74,7 @@ const supervisorMessages: SupervisorMessageContent[] = [
   { kind: 'close' },
   { kind: 'reopen-log' },
   { kind: 'ping', nonce: 1 },
-  { kind: 'catalog-refresh-wanted' },
+  { kind: 'catalog-refresh-wanted', profileId: 'one' },
   { kind: 'catalog-lease', requestId: 1 },
   { kind: 'catalog-result', requestId: 1, snapshot },
   { kind: 'catalog-unavailable', requestId: 1, failure },
@@ -95,7 +96,7 @@ const workerMessages: WorkerMessageContent[] = [
   { kind: 'drained' },
   { kind: 'closed' },
   { kind: 'pong', nonce: 1 },
-  { kind: 'catalog-refresh', requestId: 1, force: true },
+  { kind: 'catalog-refresh', requestId: 1, profileId: 'one', force: true },
   { kind: 'catalog-fetched', requestId: 1, models },
   { kind: 'catalog-failed', requestId: 1, failure },
   { kind: 'slot-acquire', requestId: 1, key: 'one' },

@@ -21,7 +21,7 @@ import { parseSettings } from '../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../supervisor/catalog-of-record.ts'
 import { createConcurrencyBroker } from '../../supervisor/concurrency-broker.ts'
 import { refusedDiscovery as failure } from '../support/catalog-failure.ts'
-import { aliasOf, edgeProfile, fileOf } from '../support/profile-sets.ts'
+import { aliasOf, edgeProfile, fileOf, prefixedProfile } from '../support/profile-sets.ts'
 
 const models = readCatalogModels([{ id: 'one' }, { id: '' }])
 
@@ -52,8 +52,8 @@ function createCatalog(composition: CatalogComposition = native) {
 t.test('one worker gets the lease, all workers get the snapshot, and each request gets its reply', async t => {
   const { catalog, sent, receive, filled } = createCatalog()
   t.teardown(catalog.close)
-  receive(1, { kind: 'catalog-refresh', requestId: 11, force: false })
-  receive(2, { kind: 'catalog-refresh', requestId: 22, force: true })
+  receive(1, { kind: 'catalog-refresh', requestId: 11, profileId: 'native-upstream', force: false })
+  receive(2, { kind: 'catalog-refresh', requestId: 22, profileId: 'native-upstream', force: true })
   t.match(sent, [{ owner: 1, kind: 'catalog-lease', requestId: 11 }])
   receive(1, { kind: 'catalog-fetched', requestId: 11, models })
   t.match(
@@ -71,8 +71,8 @@ t.test('one worker gets the lease, all workers get the snapshot, and each reques
 t.test('a failed first discovery is the reply to every request, and nothing is published', async t => {
   const { catalog, sent, receive, filled } = createCatalog()
   t.teardown(catalog.close)
-  receive(1, { kind: 'catalog-refresh', requestId: 1, force: false })
-  receive(2, { kind: 'catalog-refresh', requestId: 5, force: false })
+  receive(1, { kind: 'catalog-refresh', requestId: 1, profileId: 'native-upstream', force: false })
+  receive(2, { kind: 'catalog-refresh', requestId: 5, profileId: 'native-upstream', force: false })
   receive(1, { kind: 'catalog-failed', requestId: 1, failure })
   t.same(sent.slice(1), [
     { owner: 1, kind: 'catalog-unavailable', requestId: 1, failure },
@@ -87,8 +87,8 @@ t.test('the warm-up asks a worker at once, and not again once the catalog is fil
   t.teardown(catalog.close)
   catalog.startWarmUp()
   catalog.startWarmUp()
-  t.same(sent, [{ owner: 7, kind: 'catalog-refresh-wanted' }])
-  receive(7, { kind: 'catalog-refresh', requestId: 1, force: false })
+  t.same(sent, [{ owner: 7, kind: 'catalog-refresh-wanted', profileId: 'native-upstream' }])
+  receive(7, { kind: 'catalog-refresh', requestId: 1, profileId: 'native-upstream', force: false })
   receive(7, { kind: 'catalog-fetched', requestId: 1, models })
   catalog.startWarmUp()
   t.equal(sent.filter(message => message.kind === 'catalog-refresh-wanted').length, 1)
@@ -106,12 +106,51 @@ t.test('a catalog that the profile file fills needs no discovery: it is filled a
   catalog.startWarmUp()
   catalog.startWarmUp()
   t.equal(filled(), 1)
-  receive(1, { kind: 'catalog-refresh', requestId: 1, force: true })
+  receive(1, { kind: 'catalog-refresh', requestId: 1, profileId: 'native-upstream', force: true })
   t.same(
     sent.map(({ kind }) => kind),
     ['catalog-result'],
     'no worker is asked to fetch'
   )
+})
+
+t.test('each profile has its own lease, its own failures and its own warm-up', async t => {
+  const profiles = fileOf([prefixedProfile('one', 'one/'), prefixedProfile('two', 'two/')])
+  const options = { configRevision: computeConfigRevision(profiles), startedAtMs: 0 }
+  const { catalog, sent, logged, receive, filled } = createCatalog(createCatalogComposition(profiles, options))
+  t.teardown(catalog.close)
+  catalog.startWarmUp()
+  t.equal(filled(), 1, 'no external inventory is waited for')
+  t.match(sent.splice(0), [
+    { owner: 7, kind: 'catalog-refresh-wanted', profileId: 'one' },
+    { owner: 7, kind: 'catalog-refresh-wanted', profileId: 'two' }
+  ])
+  receive(1, { kind: 'catalog-refresh', requestId: 1, profileId: 'one', force: false })
+  receive(1, { kind: 'catalog-refresh', requestId: 2, profileId: 'two', force: false })
+  receive(2, { kind: 'catalog-refresh', requestId: 1, profileId: 'one', force: false })
+  t.match(sent.splice(0), [
+    { owner: 1, kind: 'catalog-lease', requestId: 1 },
+    { owner: 1, kind: 'catalog-lease', requestId: 2 }
+  ])
+  catalog.releaseOwner(1)
+  t.match(sent.splice(0), [{ owner: 2, kind: 'catalog-lease', requestId: 1 }], 'the lease of an exited worker')
+  receive(1, { kind: 'catalog-fetched', requestId: 1, models })
+  t.same(sent.splice(0), [], 'what the exited worker still sends')
+  receive(2, { kind: 'catalog-fetched', requestId: 1, models })
+  t.match(sent.splice(0), [
+    { owner: 'all', kind: 'catalog-published', snapshot: { models: [{ id: 'one/one', stale: false }], stale: true } },
+    { owner: 2, kind: 'catalog-result' }
+  ])
+  receive(2, { kind: 'catalog-refresh', requestId: 5, profileId: 'two', force: false })
+  receive(2, { kind: 'catalog-failed', requestId: 5, failure })
+  t.match(sent.splice(0).at(-1), { kind: 'catalog-unavailable', requestId: 5 })
+  receive(2, { kind: 'catalog-refresh', requestId: 6, profileId: 'two', force: false })
+  t.match(sent.splice(0), [{ kind: 'catalog-unavailable', requestId: 6 }], 'nobody waits for it again at once')
+  receive(2, { kind: 'catalog-refresh', requestId: 7, profileId: 'two', force: true })
+  t.match(sent.splice(0), [{ kind: 'catalog-lease', requestId: 7 }])
+  receive(2, { kind: 'catalog-refresh', requestId: 8, profileId: 'unknown', force: true })
+  t.match(sent.splice(0), [{ kind: 'catalog-result', requestId: 8 }])
+  t.equal(logged.filter(event => event === 'catalog_discovery_failed').length, 1)
 })
 
 t.test('a failed warm-up is attempted again after a second', async t => {
@@ -120,7 +159,7 @@ t.test('a failed warm-up is attempted again after a second', async t => {
   const hold = setInterval(() => undefined, 1000)
   t.teardown(() => clearInterval(hold))
   catalog.startWarmUp()
-  receive(7, { kind: 'catalog-refresh', requestId: 1, force: false })
+  receive(7, { kind: 'catalog-refresh', requestId: 1, profileId: 'native-upstream', force: false })
   receive(7, { kind: 'catalog-failed', requestId: 1, failure })
   while (sent.filter(message => message.kind === 'catalog-refresh-wanted').length < 2) {
     await new Promise(resolve => setImmediate(resolve))
@@ -135,17 +174,17 @@ t.test('a lease that is not ended in time expires with a warning, one that ended
   t.teardown(catalog.close)
   const expired = () => logged.filter(event => event === 'catalog_lease_expired').length
   for (const end of [{ kind: 'catalog-failed', failure } as const, { kind: 'catalog-fetched', models } as const]) {
-    receive(1, { kind: 'catalog-refresh', requestId: 1, force: true })
+    receive(1, { kind: 'catalog-refresh', requestId: 1, profileId: 'native-upstream', force: true })
     receive(1, { ...end, requestId: 1 })
     mock.timers.tick(60_000)
   }
-  receive(1, { kind: 'catalog-refresh', requestId: 2, force: true })
+  receive(1, { kind: 'catalog-refresh', requestId: 2, profileId: 'native-upstream', force: true })
   catalog.releaseOwner(1)
   mock.timers.tick(60_000)
   t.equal(expired(), 0)
 
-  receive(2, { kind: 'catalog-refresh', requestId: 3, force: true })
-  receive(3, { kind: 'catalog-refresh', requestId: 4, force: true })
+  receive(2, { kind: 'catalog-refresh', requestId: 3, profileId: 'native-upstream', force: true })
+  receive(3, { kind: 'catalog-refresh', requestId: 4, profileId: 'native-upstream', force: true })
   catalog.releaseOwner(2)
   t.match(sent.at(-1), { owner: 3, kind: 'catalog-lease' })
   mock.timers.tick(31_999)

@@ -70,3 +70,18 @@ export function aliasOf(
 
 type Declared = NonNullable<ModelAlias['capabilities']>
 type AliasChanges = Partial<ModelAlias> & { features?: readonly string[]; limits?: Declared['limits'] }
+
+/** A keyless external profile on this machine whose models are discovered. */
+export function prefixedProfile(
+  profileId: string,
+  publicPrefix: string,
+  changes: Partial<ProviderProfile> = {}
+): ProviderProfile {
+  return edgeProfile([], {
+    profileId,
+    modelInventory: 'dynamic',
+    publicPrefix,
+    defaultCapabilities: { features: BASE_FEATURES, limits: { contextWindow: 1000, maxOutputTokens: 100 } },
+    ...changes
+  })
+}

@@ -43,10 +43,10 @@ function createPool(close: () => Promise<void> = async () => undefined): Part {
 async function start(t: Test, part: Part, env: Record<string, string> = {}, log = pino({ level: 'silent' })) {
   const settings = parseSettings(env)
   const local = createLocalControlChannel(settings)
-  let askForRefresh = (): void => undefined
+  let askForRefresh = (_profileId: string): void => undefined
   const control = {
     ...local,
-    onRefreshWanted(listener: () => void) {
+    onRefreshWanted(listener: (profileId: string) => void) {
       askForRefresh = listener
     }
   }
@@ -61,7 +61,7 @@ async function start(t: Test, part: Part, env: Record<string, string> = {}, log 
     return closing
   }
   t.teardown(close)
-  return { app, close, control, url: `http://127.0.0.1:${port}`, askForRefresh: () => askForRefresh() }
+  return { app, close, control, url: `http://127.0.0.1:${port}`, askForRefresh: () => askForRefresh('native-upstream') }
 }
 
 t.test('a worker serves until it is closed, and then closes its providers', async t => {

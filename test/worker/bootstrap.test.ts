@@ -4,12 +4,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createCatalogSnapshot, readCatalogModels } from '../../shared/catalog.ts'
+import { readCatalogModels } from '../../shared/catalog.ts'
 import { createMessage, readWorkerMessage, type SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import { writeTransferredSettings } from '../../shared/settings/transfer.ts'
 import { parseSettings } from '../../shared/settings.ts'
+import { snapshotOf } from '../support/catalog-snapshots.ts'
 
 const entry = join(import.meta.dirname, '../end-to-end/process/fixtures/fixture-worker.ts')
 type Configure = Extract<SupervisorMessageContent, { kind: 'configure' }>
@@ -88,7 +89,7 @@ t.test(
 t.test('what the supervisor publishes while a worker is loading is not lost', async t => {
   const worker = await startWorker(t)
   const ready = worker.next('worker-ready')
-  const snapshot = createCatalogSnapshot(readCatalogModels([{ id: 'one' }]), {
+  const snapshot = snapshotOf(readCatalogModels([{ id: 'one' }]), {
     providerProfileId: 'native-upstream',
     providerKind: 'native',
     nowMs: 0

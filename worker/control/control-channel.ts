@@ -32,6 +32,8 @@ import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
 const RUNNING_TIMEOUT_MS = 3_000
 
 export interface RefreshCatalogOptions {
+  /** Whose models. */
+  readonly profileId: string
   /** Calls the upstream even when the current snapshot is fresh. */
   readonly force: boolean
   /** Ends the wait of this caller; the discovery continues for the others. */
@@ -60,13 +62,13 @@ export interface ControlChannel {
   /** Calls the listener for each snapshot that replaces the current one. */
   onCatalogPublished(listener: (snapshot: CatalogSnapshot) => void): void
   /**
-   * Calls the listener when the supervisor requests a refresh of the catalog (the warm-up, which starts at boot). The listener has to
-   * call `refreshCatalog`; after a failed refresh the supervisor repeats its request.
+   * Calls the listener when the supervisor requests a refresh of a profile's models (the warm-up, which starts at boot). The listener has
+   * to call `refreshCatalog`; after a failed refresh the supervisor repeats its request.
    */
-  onRefreshWanted(listener: () => void): void
+  onRefreshWanted(listener: (profileId: string) => void): void
   /**
-   * Refreshes the catalog. One caller on the host fetches, all others wait for its result. If the fetch fails and there is an earlier
-   * snapshot, the promise resolves with that snapshot, marked stale. Otherwise it rejects: with the error of `fetchModels` in the worker
+   * Refreshes the models of a profile. One caller on the host fetches, all others wait for its result. If the fetch fails and the models
+   * are known from earlier, the promise resolves with a snapshot that has them, marked stale. Otherwise it rejects: with the error of `fetchModels` in the worker
    * that fetched, with an equal `GatewayError` in the others. An aborted `signal` rejects with its reason, a closed channel with
    * `gateway_not_ready`.
    */
@@ -123,9 +125,11 @@ export function createControlChannel(
   const limits = slotLimitsFrom(options.settings, options.profiles)
   const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh' | 'running-list'>(send)
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
-  const wantedListeners: Array<() => void> = []
+  const wantedListeners: Array<(profileId: string) => void> = []
   let { catalog: snapshot, isHostStarted } = options
-  const running: { forced?: Promise<CatalogSnapshot> | undefined; unforced?: Promise<CatalogSnapshot> | undefined } = {}
+  /** By profile id. */
+  const forced = new Map<string, Promise<CatalogSnapshot>>()
+  const unforced = new Map<string, Promise<CatalogSnapshot>>()
 
   async function waitForSlot(key: string, signal: AbortSignal): Promise<SlotGrant> {
     const onAbandoned = (requestId: number) => send({ kind: 'slot-cancel', requestId })
@@ -140,16 +144,19 @@ export function createControlChannel(
     }
   }
 
-  function startRefresh(fetchModels: () => Promise<CatalogModels>, force: boolean): Promise<CatalogSnapshot> {
-    const kind = force ? 'forced' : 'unforced'
-    const refresh = requestRefresh(fetchModels, force).finally(() => {
-      running[kind] = undefined
-    })
-    running[kind] = refresh
+  type Refresh = Pick<RefreshCatalogOptions, 'profileId' | 'force'>
+
+  function startRefresh(fetchModels: () => Promise<CatalogModels>, options: Refresh): Promise<CatalogSnapshot> {
+    const running = options.force ? forced : unforced
+    const refresh = requestRefresh(fetchModels, options).finally(() => running.delete(options.profileId))
+    running.set(options.profileId, refresh)
     return refresh
   }
 
-  async function requestRefresh(fetchModels: () => Promise<CatalogModels>, force: boolean): Promise<CatalogSnapshot> {
+  async function requestRefresh(
+    fetchModels: () => Promise<CatalogModels>,
+    { profileId, force }: Refresh
+  ): Promise<CatalogSnapshot> {
     let failure: unknown
     async function fetchUnderLease(requestId: number): Promise<void> {
       try {
@@ -160,7 +167,7 @@ export function createControlChannel(
       }
     }
     const onInterim = ({ requestId }: { requestId: number }) => void fetchUnderLease(requestId)
-    const reply = await asker.ask({ kind: 'catalog-refresh', force }, { onInterim })
+    const reply = await asker.ask({ kind: 'catalog-refresh', profileId, force }, { onInterim })
     switch (reply.kind) {
       case 'catalog-result':
         return reply.snapshot
@@ -185,8 +192,8 @@ export function createControlChannel(
       snapshot = message.snapshot
       for (const listener of publishedListeners) listener(message.snapshot)
     },
-    'catalog-refresh-wanted'() {
-      for (const listener of wantedListeners) listener()
+    'catalog-refresh-wanted'({ profileId }) {
+      for (const listener of wantedListeners) listener(profileId)
     }
   }
 
@@ -213,11 +220,11 @@ export function createControlChannel(
     onRefreshWanted(listener) {
       wantedListeners.push(listener)
     },
-    async refreshCatalog(fetchModels, { force, signal }) {
+    async refreshCatalog(fetchModels, { profileId, force, signal }) {
       if (signal?.aborted) throw signal.reason
       // An unforced refresh may resolve without calling the upstream, so a forced one joins only another forced one.
-      const shared = force ? running.forced : (running.forced ?? running.unforced)
-      return waitUnlessAborted(shared ?? startRefresh(fetchModels, force), signal)
+      const shared = force ? forced.get(profileId) : (forced.get(profileId) ?? unforced.get(profileId))
+      return waitUnlessAborted(shared ?? startRefresh(fetchModels, { profileId, force }), signal)
     },
     receive: message => handleMessage(handlers, message, undefined),
     close: asker.close
@@ -262,14 +269,16 @@ export function createLocalControlChannel(
     // There is no other worker, and this one has no admin API without a supervisor.
     'running-list': ({ requestId }) =>
       reply({ kind: 'running-listed', requestId, requests: [], total: 0, silentWorkers: 0 }),
-    'catalog-refresh': ({ requestId, force }) =>
-      record.request(ticket({ requestId }), { force }, result => reply(writeCatalogReply(requestId, result))),
-    'catalog-fetched': message => record.complete(ticket(message), message.models),
-    'catalog-failed': message => record.fail(ticket(message), message.failure)
+    'catalog-refresh': ({ requestId, profileId, force }) =>
+      record.request(ticket({ requestId }), { profileId, force }, result =>
+        reply(writeCatalogReply(requestId, result))
+      ),
+    'catalog-fetched': message => void record.complete(ticket(message), message.models),
+    'catalog-failed': message => void record.fail(ticket(message), message.failure)
   }
   const channel = createControlChannel(
     { send: message => handleMessage(handlers, createMessage(message), undefined) },
-    { settings, profiles, catalog: composition.initial, isHostStarted: true }
+    { settings, profiles, catalog: record.current(), isHostStarted: true }
   )
   const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
   return channel

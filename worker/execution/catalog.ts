@@ -6,12 +6,12 @@ import {
   CATALOG_DISCOVERY_TIMEOUT_MS,
   type CatalogModels,
   type CatalogSnapshot,
-  isFresh
+  isInventoryFresh
 } from '../../shared/catalog.ts'
 import { createDiscoveredComposition } from '../../shared/catalog-composition.ts'
 import type { Logger } from '../../shared/logging.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
-import { findDynamicProfile } from '../../shared/profile-routes.ts'
+import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import { findDynamicProfile, listDiscoveredProfiles } from '../../shared/profile-routes.ts'
 import { type ControlChannel, createLocalControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -29,10 +29,13 @@ const NO_SLOT_LIMITS = {
 const SCOPES_MAX = 64
 
 export interface CatalogReader {
-  /** A snapshot for the caller's credential. Raises `GatewayError` when there is no snapshot and the discovery fails. */
+  /**
+   * A snapshot for the caller's credential, for which every inventory that is not fresh was asked for. Raises `GatewayError` when there is
+   * no snapshot and the discovery fails.
+   */
   read(context: RequestContext, options: { force: boolean }): Promise<CatalogSnapshot>
-  /** Starts a refresh of the shared catalog; a failure is not reported to the caller. */
-  warmUp(): void
+  /** Starts a refresh of a profile's models in the shared catalog; a failure is not reported to the caller. */
+  warmUp(profileId: string): void
 }
 
 export function createCatalogReader(dependencies: {
@@ -42,16 +45,16 @@ export function createCatalogReader(dependencies: {
   log: Logger
 }): CatalogReader {
   const { control, executors } = dependencies
-  const dynamic = findDynamicProfile(dependencies.profiles)
+  const native = findDynamicProfile(dependencies.profiles)
+  const discovered = listDiscoveredProfiles(dependencies.profiles)
   const scopes = new Map<string, ControlChannel>()
 
   function findChannel(authorization: UpstreamAuthorization): ControlChannel {
-    // A catalog without a dynamic profile is complete: no credential changes it.
-    if (authorization.type === 'server' || dynamic === undefined) return control
+    // A client's credential is one of the native upstream: it changes no other list.
+    if (authorization.type === 'server' || native === undefined) return control
     const key = digest(authorization)
     const channel =
-      scopes.get(key) ??
-      createLocalControlChannel(NO_SLOT_LIMITS, { composition: createDiscoveredComposition(dynamic) })
+      scopes.get(key) ?? createLocalControlChannel(NO_SLOT_LIMITS, { composition: createDiscoveredComposition(native) })
     // Deleting and setting the key again moves it to the end, so that the first key is the least recently used one.
     scopes.delete(key)
     scopes.set(key, channel)
@@ -61,11 +64,11 @@ export function createCatalogReader(dependencies: {
   }
 
   async function discover(
+    { profileId }: ProviderProfile,
     authorization: UpstreamAuthorization,
     describeCall: (executor: Executor) => Omit<CallContext, 'signal'>
   ): Promise<CatalogModels> {
-    if (dynamic === undefined) throw new Error('No profile of this gateway discovers models.')
-    const { executor, release } = executors.acquire(dynamic.profileId, authorization)
+    const { executor, release } = executors.acquire(profileId, authorization)
     const deadline = new AbortController()
     const timer = setTimeout(() => {
       const cause = `the discovery took longer than ${CATALOG_DISCOVERY_TIMEOUT_MS} ms`
@@ -83,18 +86,37 @@ export function createCatalogReader(dependencies: {
 
   return {
     async read(context, { force }) {
-      const { authorization } = context
+      const { authorization, signal } = context
       const channel = findChannel(authorization)
       const current = channel.catalogSnapshot()
-      if (!force && isFresh(current, Date.now())) return current
-      const options = dynamic === undefined ? {} : { providerKind: dynamic.providerKind }
-      const describeCall = (executor: Executor) => createCallContext(dependencies, context, options, executor)
-      return channel.refreshCatalog(() => discover(authorization, describeCall), { force, signal: context.signal })
+      const nowMs = Date.now()
+      const due = (channel === control ? discovered : native === undefined ? [] : [native]).filter(
+        ({ profileId }) => force || !isInventoryFresh(current, profileId, nowMs)
+      )
+      const refreshes = due.map(profile => {
+        const { profileId, providerKind } = profile
+        const describeCall = (executor: Executor) =>
+          createCallContext(dependencies, context, { providerKind }, executor)
+        return channel.refreshCatalog(() => discover(profile, authorization, describeCall), {
+          profileId,
+          force,
+          signal
+        })
+      })
+      const results = await Promise.allSettled(refreshes)
+      signal.throwIfAborted()
+      const snapshot = channel.catalogSnapshot()
+      if (snapshot !== undefined) return snapshot
+      for (const result of results) if (result.status === 'rejected') throw result.reason
+      throw new GatewayError('gateway_not_ready')
     },
-    warmUp() {
+    warmUp(profileId) {
+      const profile = discovered.find(one => one.profileId === profileId)
+      if (profile === undefined) return
       const call = { requestId: randomUUID(), headers: [] }
+      const fetchModels = () => discover(profile, { type: 'server' }, () => call)
       // A failed warm-up shows in the readiness document; the supervisor logs the cause and requests the next warm-up.
-      control.refreshCatalog(() => discover({ type: 'server' }, () => call), { force: false }).catch(() => undefined)
+      control.refreshCatalog(fetchModels, { profileId, force: false }).catch(() => undefined)
     }
   }
 }

@@ -1,7 +1,7 @@
 // Leads every planned request to its provider: facts, model slot, executor, call context. Chat, embeddings and token counts share this
 // function, so that slot and executor are released on every path.
 
-import { isFresh } from '../../shared/catalog.ts'
+import { isInventoryFresh, isListed } from '../../shared/catalog.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -71,12 +71,16 @@ export function notePlan(
 }
 
 /**
- * Refuses a model that no alias declares and that the fresh inventory of the provider does not have
+ * Refuses a model that no alias declares and that the fresh inventory of its profile does not have
  * (bridge.md 7.2). The check is here because the threads of the translation do not know the
  * catalog.
  */
-function assertListed(control: Pick<ControlChannel, 'catalogSnapshot'>, { publicModel }: ExecutionPlan): void {
+function assertListed(
+  control: Pick<ControlChannel, 'catalogSnapshot'>,
+  { publicModel, profileId }: ExecutionPlan
+): void {
   const snapshot = control.catalogSnapshot()
-  if (!isFresh(snapshot, Date.now()) || snapshot.models.some(({ id }) => id === publicModel)) return
+  if (snapshot === undefined || !isInventoryFresh(snapshot, profileId, Date.now())) return
+  if (isListed(snapshot, publicModel)) return
   throw new GatewayError('unknown_model_alias', { param: 'model', cause: 'model_not_listed' })
 }

@@ -84,7 +84,7 @@ t.test(
     const env = { NATIVE_KEY: upstreamCredentials, UPSTREAM_AUTH_URL: emulator.authUrl, GATEWAY_WORKERS: '3' }
     const gateway = await startProfileProcesses(t, { profiles, env })
     await waitUntil(
-      async () => (await get(`${gateway.url}/ready`)).status === 200,
+      async () => (await get(`${gateway.url}/ready`)).json.model_catalog?.state === 'fresh',
       'the inventory is discovered',
       20_000
     )

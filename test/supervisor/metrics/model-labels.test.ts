@@ -1,16 +1,13 @@
 // The `model` label of the concurrency figures (operations.md 7.4; field-lessons.md K5).
 
 import t from 'tap'
-import { createDiscoveredComposition } from '../../../shared/catalog-composition.ts'
 import { createSlotKey } from '../../../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../../shared/native-profile.ts'
 import { createModelNaming } from '../../../supervisor/metrics/model-labels.ts'
+import { snapshotOf } from '../../support/catalog-snapshots.ts'
 import { aliasOf, edgeProfile, fileOf } from '../../support/profile-sets.ts'
 
-const catalog = createDiscoveredComposition({
-  profileId: NATIVE_PROFILE_ID,
-  providerKind: NATIVE_PROVIDER_KIND
-}).compose(
+const catalog = snapshotOf(
   {
     entries: ['GigaChat-2', 'GigaChat-2-Max'].map(id => ({
       id,
@@ -23,7 +20,7 @@ const catalog = createDiscoveredComposition({
     skippedCount: 0,
     duplicateCount: 0
   },
-  0
+  { providerProfileId: NATIVE_PROFILE_ID, providerKind: NATIVE_PROVIDER_KIND, nowMs: 0 }
 )
 const keyOf = (model: string) => createSlotKey(NATIVE_PROFILE_ID, model)
 

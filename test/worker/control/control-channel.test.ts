@@ -1,13 +1,14 @@
 import t from 'tap'
-import { type CatalogModels, createCatalogSnapshot, readCatalogModels } from '../../../shared/catalog.ts'
+import { type CatalogModels, readCatalogModels } from '../../../shared/catalog.ts'
 import { createMessage, type WorkerMessageContent } from '../../../shared/ipc/messages.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
+import { snapshotOf } from '../../support/catalog-snapshots.ts'
 
 const limited = parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' })
 const models = readCatalogModels([{ id: 'one' }])
-const snapshot = createCatalogSnapshot(models, {
+const snapshot = snapshotOf(models, {
   providerProfileId: 'native-upstream',
   providerKind: 'native',
   nowMs: Date.now()
@@ -71,8 +72,10 @@ t.test('the models are fetched once per lease, and all callers get the published
     fetched += 1
     return models
   }
-  const refreshes = [1, 2, 3].map(() => channel.refreshCatalog(fetchModels, { force: false }))
-  t.same(sent, [{ kind: 'catalog-refresh', requestId: 1, force: false }])
+  const refreshes = [1, 2, 3].map(() =>
+    channel.refreshCatalog(fetchModels, { profileId: 'native-upstream', force: false })
+  )
+  t.same(sent, [{ kind: 'catalog-refresh', requestId: 1, profileId: 'native-upstream', force: false }])
   channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
   await new Promise(resolve => setImmediate(resolve))
   t.same(sent.at(-1), { kind: 'catalog-fetched', requestId: 1, models })
@@ -85,9 +88,9 @@ t.test('the models are fetched once per lease, and all callers get the published
 
 t.test('a forced refresh does not join an unforced one', async t => {
   const { channel, sent } = createRemote()
-  void channel.refreshCatalog(async () => models, { force: false })
-  void channel.refreshCatalog(async () => models, { force: true })
-  void channel.refreshCatalog(async () => models, { force: false })
+  void channel.refreshCatalog(async () => models, { profileId: 'native-upstream', force: false })
+  void channel.refreshCatalog(async () => models, { profileId: 'native-upstream', force: true })
+  void channel.refreshCatalog(async () => models, { profileId: 'native-upstream', force: false })
   t.same(
     sent.map(message => message.kind === 'catalog-refresh' && message.force),
     [false, true]
@@ -105,7 +108,10 @@ t.test('a failed discovery rejects with equal errors in the worker that fetched 
     retryAfter: '7',
     cause: 'upstream status 402'
   })
-  const fetched = failing.channel.refreshCatalog(() => Promise.reject(error), { force: false })
+  const fetched = failing.channel.refreshCatalog(() => Promise.reject(error), {
+    profileId: 'native-upstream',
+    force: false
+  })
   failing.channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
   await new Promise(resolve => setImmediate(resolve))
   const reported = failing.sent.at(-1)
@@ -114,7 +120,7 @@ t.test('a failed discovery rejects with equal errors in the worker that fetched 
   t.equal(await fetched.catch((thrown: unknown) => thrown), error)
 
   const waiting = createRemote()
-  const waited = waiting.channel.refreshCatalog(async () => models, { force: false })
+  const waited = waiting.channel.refreshCatalog(async () => models, { profileId: 'native-upstream', force: false })
   waiting.channel.receive(createMessage({ kind: 'catalog-unavailable', requestId: 1, failure: reported.failure }))
   const copy: unknown = await waited.catch((thrown: unknown) => thrown)
   t.ok(GatewayError.is(copy))
@@ -126,7 +132,10 @@ t.test(
   'an unexpected error of the worker that fetched becomes an internal error without its message in other workers',
   async t => {
     const { channel, sent } = createRemote()
-    const failing = channel.refreshCatalog(() => Promise.reject(new TypeError('canary')), { force: false })
+    const failing = channel.refreshCatalog(() => Promise.reject(new TypeError('canary')), {
+      profileId: 'native-upstream',
+      force: false
+    })
     channel.receive(createMessage({ kind: 'catalog-lease', requestId: 1 }))
     await new Promise(resolve => setImmediate(resolve))
     const reported = sent.at(-1)
@@ -143,8 +152,12 @@ t.test(
 t.test('an aborted caller stops waiting, and the discovery continues for the others', async t => {
   const { channel } = createRemote()
   const cancel = new AbortController()
-  const cancelled = channel.refreshCatalog(async () => models, { force: false, signal: cancel.signal })
-  const waiting = channel.refreshCatalog(async () => models, { force: false })
+  const cancelled = channel.refreshCatalog(async () => models, {
+    profileId: 'native-upstream',
+    force: false,
+    signal: cancel.signal
+  })
+  const waiting = channel.refreshCatalog(async () => models, { profileId: 'native-upstream', force: false })
   cancel.abort(new Error('cancelled'))
   await t.rejects(cancelled, { message: 'cancelled' })
   channel.receive(createMessage({ kind: 'catalog-result', requestId: 1, snapshot }))
@@ -155,10 +168,10 @@ t.test('listeners are called for a published snapshot and for a requested refres
   const { channel } = createRemote()
   const heard: string[] = []
   channel.onCatalogPublished(published => heard.push(published.inventoryRevision))
-  channel.onRefreshWanted(() => heard.push('wanted'))
+  channel.onRefreshWanted(profileId => heard.push(`wanted ${profileId}`))
   channel.receive(createMessage({ kind: 'catalog-published', snapshot }))
-  channel.receive(createMessage({ kind: 'catalog-refresh-wanted' }))
-  t.same(heard, [snapshot.inventoryRevision, 'wanted'])
+  channel.receive(createMessage({ kind: 'catalog-refresh-wanted', profileId: 'native-upstream' }))
+  t.same(heard, [snapshot.inventoryRevision, 'wanted native-upstream'])
 })
 
 t.test('a worker learns when every worker of the host listens', async t => {
@@ -181,7 +194,7 @@ t.test(
   async t => {
     const { channel } = createRemote()
     const acquiring = channel.acquireSlot('one', never)
-    const refreshing = channel.refreshCatalog(async () => models, { force: false })
+    const refreshing = channel.refreshCatalog(async () => models, { profileId: 'native-upstream', force: false })
     channel.close()
     t.equal(await acquiring, null)
     await t.rejects(refreshing, { code: 'gateway_not_ready' })
@@ -208,12 +221,12 @@ t.test(
       if (fetched > 1) throw new Error('down')
       return models
     }
-    t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, false)
+    t.equal((await channel.refreshCatalog(fetchModels, { profileId: 'native-upstream', force: false })).stale, false)
     clock.nowMs = 29_999
-    await channel.refreshCatalog(fetchModels, { force: false })
+    await channel.refreshCatalog(fetchModels, { profileId: 'native-upstream', force: false })
     t.equal(fetched, 1)
     clock.nowMs = 30_000
-    t.equal((await channel.refreshCatalog(fetchModels, { force: false })).stale, true)
+    t.equal((await channel.refreshCatalog(fetchModels, { profileId: 'native-upstream', force: false })).stale, true)
     t.equal(channel.catalogSnapshot()?.stale, true)
   }
 )
@@ -223,7 +236,10 @@ t.test(
   async t => {
     const channel = createLocalControlChannel(limited)
     await t.rejects(
-      channel.refreshCatalog(() => Promise.reject(new Error('no route')), { force: false }),
+      channel.refreshCatalog(() => Promise.reject(new Error('no route')), {
+        profileId: 'native-upstream',
+        force: false
+      }),
       { message: 'no route' }
     )
   }

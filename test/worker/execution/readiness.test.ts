@@ -4,7 +4,14 @@ import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import { createReadinessReader } from '../../../worker/execution/readiness.ts'
-import { aliasOf, BASE_FEATURES, dynamicProfile, edgeProfile, fileOf } from '../../support/profile-sets.ts'
+import {
+  aliasOf,
+  BASE_FEATURES,
+  dynamicProfile,
+  edgeProfile,
+  fileOf,
+  prefixedProfile
+} from '../../support/profile-sets.ts'
 import { workerOptions } from '../../support/worker-app.ts'
 
 interface Situation {
@@ -72,9 +79,17 @@ t.test('an older file with an enabled external alias is ready with a warning, an
   }
 })
 
-t.test('a mixed file waits for the first discovery', async t => {
-  const document = readinessOf(fileOf([dynamicProfile('https://up.example'), edge]))
-  t.same(reasons(document), ['model_inventory_unavailable'])
+t.test('no inventory of a mixed file is waited for, and one that is absent is a warning (decisions.md 88)', async t => {
+  const native = dynamicProfile('https://up.example')
+  for (const profiles of [[native, edge], [prefixedProfile('vllm', 'vllm/')]]) {
+    const document = readinessOf(fileOf(profiles))
+    t.same(reasons(document), [])
+    t.same(document.warnings, [{ reason_id: 'model_inventory_incomplete' }])
+    t.match(document.model_catalog, { state: 'stale', usable: true, discovery_available: false })
+  }
+  t.same(reasons(readinessOf(fileOf([native]))), ['model_inventory_unavailable'])
+  const schemaVersion = 'gateway.provider-profiles.v2'
+  t.same(reasons(readinessOf(fileOf([native, edge], { schemaVersion }))), ['model_inventory_unavailable'])
 })
 
 t.test('a drain comes first', async t => {

@@ -84,7 +84,10 @@ t.test(
       model_catalog: { state: 'unavailable', usable: false },
       reasons: [{ reason_id: 'model_inventory_unavailable' }]
     })
-    await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), { force: false })
+    await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), {
+      profileId: 'native-upstream',
+      force: false
+    })
     const after = await get(`${url}/ready`)
     t.equal(after.status, 200)
     t.match(after.json, { ready: true, model_catalog: { state: 'fresh', usable: true }, reasons: [], warnings: [] })
@@ -95,8 +98,11 @@ t.test(
 t.test('a stale catalog is a readiness warning and not a reason for 503', async t => {
   const control = createLocalControlChannel(parseSettings({}))
   const { url } = await startApplication(t, { control })
-  await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), { force: false })
-  await control.refreshCatalog(() => Promise.reject(new Error('away')), { force: true })
+  await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), {
+    profileId: 'native-upstream',
+    force: false
+  })
+  await control.refreshCatalog(() => Promise.reject(new Error('away')), { profileId: 'native-upstream', force: true })
   const { status, json } = await get(`${url}/ready`)
   t.equal(status, 200)
   t.same(json.warnings, [{ reason_id: 'model_inventory_stale_but_usable' }])
@@ -105,7 +111,10 @@ t.test('a stale catalog is a readiness warning and not a reason for 503', async 
 t.test('liveness stays 200 while draining, readiness turns 503 (I1, I2)', async t => {
   const control = createLocalControlChannel(parseSettings({}))
   const { url, drainGate } = await startApplication(t, { control })
-  await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), { force: false })
+  await control.refreshCatalog(async () => ({ entries: [], skippedCount: 0, duplicateCount: 0 }), {
+    profileId: 'native-upstream',
+    force: false
+  })
   drainGate.startDraining()
   t.equal((await get(`${url}/health`)).status, 200)
   t.equal((await get(`${url}/livez`)).status, 200)

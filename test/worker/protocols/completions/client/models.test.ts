@@ -1,11 +1,12 @@
 import t from 'tap'
-import { type CatalogModel, createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
+import { type CatalogModel, readCatalogModels } from '../../../../../shared/catalog.ts'
 import {
   writeModel,
   writeModelInfo,
   writeModelInfoList,
   writeModelList
 } from '../../../../../worker/protocols/completions/client/models.ts'
+import { snapshotOf } from '../../../../support/catalog-snapshots.ts'
 import { listedAlias } from '../../../../support/listed-alias.ts'
 
 const list = [
@@ -14,7 +15,7 @@ const list = [
   { id: 'GigaFilter', object: 'model', type: 'filter', available: false, deprecated: true },
   { id: 'odd', created: 1, metadata: 'x', shutdown_date: null, context: 8192 }
 ]
-const { models } = createCatalogSnapshot(readCatalogModels(list), {
+const { models } = snapshotOf(readCatalogModels(list), {
   providerProfileId: 'native-upstream',
   providerKind: 'native',
   nowMs: 1_795_187_166_900
@@ -42,7 +43,7 @@ t.test('the list keeps the order of the catalog and the time of its discovery', 
 })
 
 t.test('an announced shutdown date of a model is shown', async t => {
-  const { models: announced } = createCatalogSnapshot(readCatalogModels([{ id: 'm', shutdown_date: '2027-01-01' }]), {
+  const { models: announced } = snapshotOf(readCatalogModels([{ id: 'm', shutdown_date: '2027-01-01' }]), {
     providerProfileId: 'native-upstream',
     providerKind: 'native',
     nowMs: 0

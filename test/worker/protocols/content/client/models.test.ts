@@ -1,16 +1,17 @@
 import t from 'tap'
-import { type CatalogModel, createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
+import { type CatalogModel, readCatalogModels } from '../../../../../shared/catalog.ts'
 import {
   writeContentModel,
   writeContentModelList,
   writeTunedModelList
 } from '../../../../../worker/protocols/content/client/models.ts'
+import { snapshotOf } from '../../../../support/catalog-snapshots.ts'
 import { listedAlias } from '../../../../support/listed-alias.ts'
 import { createSdk } from './sdk.ts'
 import { failure } from './support.ts'
 
 function catalog(list: unknown) {
-  return createCatalogSnapshot(readCatalogModels(list), {
+  return snapshotOf(readCatalogModels(list), {
     providerProfileId: 'native-upstream',
     providerKind: 'native',
     nowMs: 0

@@ -1,18 +1,17 @@
 import t from 'tap'
-import { type CatalogModel, createCatalogSnapshot, readCatalogModels } from '../../../../../shared/catalog.ts'
+import { type CatalogModel, readCatalogModels } from '../../../../../shared/catalog.ts'
 import {
   readModelPageQuery,
   writeModel,
   writeModelPage
 } from '../../../../../worker/protocols/messages/client/models.ts'
+import { snapshotOf } from '../../../../support/catalog-snapshots.ts'
 import { listedAlias } from '../../../../support/listed-alias.ts'
 import { failure } from './support.ts'
 
 function listOf(...models: Array<{ id: string; deprecated?: boolean; type?: string }>): CatalogModel[] {
   const catalog = readCatalogModels(models)
-  return [
-    ...createCatalogSnapshot(catalog, { providerProfileId: 'native-upstream', providerKind: 'native', nowMs: 5 }).models
-  ]
+  return [...snapshotOf(catalog, { providerProfileId: 'native-upstream', providerKind: 'native', nowMs: 5 }).models]
 }
 
 const models = listOf({ id: 'a', type: 'chat' }, { id: 'b', type: 'embedder' }, { id: 'c' }, { id: 'd' }, { id: 'e' })
