@@ -25,8 +25,15 @@ export interface StartedGateway extends ServingGateway {
   process: ChildProcess
 }
 
+export interface ProcessOptions extends GatewayOptions {
+  /** The program that becomes the gateway, with its arguments: it gets those of the gateway behind them. */
+  launcher?: readonly string[]
+  /** Called with the process before it is waited for. */
+  onSpawned?: (child: ChildProcess) => void
+}
+
 /** Starts a gateway on a free port and waits until it listens. It exits with the test. */
-export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<StartedGateway> {
+export async function startGateway(t: Test, options: ProcessOptions = {}): Promise<StartedGateway> {
   const folder = createTemporaryFolder(t)
   if (options.dotenv !== undefined) writeFileSync(join(folder, '.env'), options.dotenv)
   const variables = {
@@ -38,11 +45,14 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
     GATEWAY_LOG_FILENAME: join(folder, 'gateway.log'),
     ...options.env
   }
-  const child = spawn(process.execPath, [join(root, 'supervisor', 'main.ts'), ...(options.args ?? [])], {
+  const command = [process.execPath, join(root, 'supervisor', 'main.ts'), ...(options.args ?? [])]
+  const [program = '', ...args] = [...(options.launcher ?? []), ...command]
+  const child = spawn(program, args, {
     cwd: folder,
     env: variables,
     stdio: ['ignore', 'pipe', 'pipe']
   })
+  options.onSpawned?.(child)
   const exited = once(child, 'exit')
   async function stop(): Promise<number | null> {
     child.kill('SIGTERM')

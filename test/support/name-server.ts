@@ -1,4 +1,4 @@
-// A DNS server on loopback. It answers from a function, or never.
+// A DNS server, on loopback unless a test says otherwise. It answers from a function, or never.
 
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -20,20 +20,22 @@ const HEADER_BYTES = 12
  * family of them; undefined sends no response at all. */
 export async function startNameServer(
   t: Test,
-  answer: (name: string, family: 4 | 6) => readonly string[] | undefined
+  answer: (name: string, family: 4 | 6) => readonly string[] | undefined,
+  { host = '127.0.0.1', port = 0 } = {}
 ): Promise<NameServer> {
   const socket = createSocket('udp4')
   const names = new Set<string>()
-  socket.on('message', (query, { port, address }) => {
+  socket.on('message', (query, client) => {
     const { name, type, end } = readQuestion(query)
     names.add(name)
     const addresses = answer(name, type === TYPE_A ? 4 : 6)
-    if (addresses !== undefined) socket.send(writeResponse(query.subarray(0, end), type, addresses), port, address)
+    if (addresses !== undefined)
+      socket.send(writeResponse(query.subarray(0, end), type, addresses), client.port, client.address)
   })
-  socket.bind(0, '127.0.0.1')
+  socket.bind(port, host)
   await once(socket, 'listening')
   t.teardown(() => socket.close())
-  return { address: `127.0.0.1:${socket.address().port}`, names }
+  return { address: `${host}:${socket.address().port}`, names }
 }
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {
