@@ -1,6 +1,8 @@
 // A token server that takes nothing but what RFC 6749 asks for: every deviation is refused and noted, so that a test sees it.
 
+import { type KeyObject, verify } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import { type StubRequest, type StubServer, sendJson, startStub } from '../worker/providers/support/stub-upstream.ts'
 
@@ -8,13 +10,25 @@ import { type StubRequest, type StubServer, sendJson, startStub } from '../worke
 export const TOKEN_CANARY = 'tok3n-canary'
 export const WORDS_CANARY = 'w0rds-of-the-token-server'
 
-export interface TokenServerOptions {
+export interface ClientAccountOptions {
   account: { id: string; secret: string }
   clientAuth: 'basic' | 'post'
   /** Exactly these further members are taken. */
   form?: Record<string, string>
   lifetimeSeconds?: number
 }
+
+export interface ServiceAccountOptions {
+  email: string
+  keyId: string
+  publicKey: KeyObject
+  scope: string
+  /** The server's own clock. */
+  nowMs: () => number
+  lifetimeSeconds?: number
+}
+
+export type TokenServerOptions = ClientAccountOptions | ServiceAccountOptions
 
 export interface TokenServer {
   tokenUrl: string
@@ -74,7 +88,7 @@ export async function startTokenServer(t: Test, options: TokenServerOptions): Pr
 }
 
 interface Refusal {
-  error: 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope'
+  error: 'invalid_grant' | 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope'
   why: string
 }
 
@@ -84,6 +98,7 @@ function findRefusal(request: StubRequest, options: TokenServerOptions): Refusal
   const entries = [...new URLSearchParams(request.body.toString('utf8'))]
   const form = new Map(entries)
   if (form.size !== entries.length) return { error: 'invalid_request', why: 'a member stands twice' }
+  if ('email' in options) return findAssertionRefusal(request, form, options)
   if (form.get('grant_type') !== 'client_credentials') return { error: 'unsupported_grant_type', why: 'the grant' }
   form.delete('grant_type')
   const account = readAccount(request, form)
@@ -130,4 +145,35 @@ function readAccount(
 
 function decodeForm(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '))
+}
+
+/** Checks an assertion as RFC 7523 and Google ask for it: each claim, the signature, and the time by the server's clock. */
+function findAssertionRefusal(
+  { headers }: StubRequest,
+  form: Map<string, string>,
+  { email, keyId, publicKey, scope, nowMs }: ServiceAccountOptions
+): Refusal | undefined {
+  if (form.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer') {
+    return { error: 'unsupported_grant_type', why: 'the grant' }
+  }
+  const refuse = (why: string): Refusal => ({ error: 'invalid_grant', why })
+  if (form.size !== 2 || headers.authorization !== undefined) return refuse('more than an assertion')
+  const parts = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(form.get('assertion') ?? '')
+  if (parts === null) return refuse('no assertion')
+  const [, head = '', claims = '', signature = ''] = parts
+  const isSigned = verify(
+    'RSA-SHA256',
+    Buffer.from(`${head}.${claims}`),
+    publicKey,
+    Buffer.from(signature, 'base64url')
+  )
+  if (!isSigned) return refuse('the signature')
+  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+  if (!isDeepStrictEqual(read(head), { alg: 'RS256', typ: 'JWT', kid: keyId })) return refuse('the header')
+  const { iat, exp, ...rest } = read(claims)
+  const audience = `http://${headers.host}${PATH}`
+  if (!isDeepStrictEqual(rest, { iss: email, scope, aud: audience })) return refuse('the claims')
+  const now = nowMs() / 1000
+  if (!Number.isInteger(iat) || !Number.isInteger(exp) || exp - iat > 3600 || exp <= now) return refuse('the lifetime')
+  return Math.abs(iat - now) > 300 ? refuse('the time of issue') : undefined
 }

@@ -1,20 +1,28 @@
 // What authorizes the calls of a profile of an external kind: the credential of its variable in the header of the kind, in another
-// place that the profile names, or in exchange for a token (bridge.md 4.4 and 8.2; providers.md 1 and 2).
+// place that the profile names, a signature, or a token (bridge.md 4.4 and 8.2; providers.md 1 and 2).
 
-import type { Logger } from '../../../shared/logging.ts'
-import type { ProfileAuth, ProviderProfile } from '../../../shared/profile.ts'
+import { canonicalDestination } from '../../../shared/destination.ts'
+import { allowsAddressClass, classifyHost, readAddressPolicy } from '../../../shared/network-policy.ts'
+import type { ProviderProfile } from '../../../shared/profile.ts'
 import type { Secret } from '../../../shared/secret.ts'
+import { assertNever } from '../../normalized/assert.ts'
 import { GatewayError } from '../../normalized/index.ts'
+import { createAwsSigner, listAwsTexts } from '../credentials/aws-signature.ts'
 import {
   type ClientAccount,
   type ClientCredentialsAuth,
   listClientTexts,
   writeClientCredentials
 } from '../credentials/client-credentials.ts'
-import type { SecretTexts } from '../credentials/secret-texts.ts'
-import { describeTokenFailure, logTokenFailure } from '../credentials/token-failure.ts'
-import { fetchToken, type TokenCall, type TokenServer } from '../credentials/token-server.ts'
-import { createTokenSource } from '../credentials/token-source.ts'
+import { createProfileTokens, type ProfileTokensOptions } from '../credentials/profile-tokens.ts'
+import {
+  loadServiceAccountKey,
+  type ServiceAccountAuth,
+  unusableKey,
+  writeAssertionGrant
+} from '../credentials/service-account.ts'
+import type { TokenServer } from '../credentials/token-server.ts'
+import { throwIfAborted } from '../http/abort.ts'
 import { CallFailure } from '../http/call-failure.ts'
 import type { ProviderOrigin } from '../http/connections.ts'
 import {
@@ -27,20 +35,13 @@ import {
 } from '../http/credential.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 
-export interface ProfileCredentialOptions {
+export interface ProfileCredentialOptions extends Omit<ProfileTokensOptions, 'profileId' | 'dependencies'> {
   profile: ProviderProfile
   dependencies: ExecutorDependencies
   /** The signer of the kind for the credential of a profile. */
   createSigner(credential: Secret): Sign
   /** Prepares the connections to a token server. */
   openTokenServer(profile: ProviderProfile): ProviderOrigin
-  /** Of a whole call to a token server. */
-  tokenDeadlineMs: number
-  /** Fetched tokens are added, so that no output shows them. */
-  texts: SecretTexts
-  log: Logger
-  /** Aborted when the executor closes. */
-  lifetime: AbortSignal
 }
 
 /** A credential with what it holds open. Its creator closes it. */
@@ -56,6 +57,7 @@ export function listCredentialTexts(
   { credential, readSecret }: Pick<ExecutorDependencies, 'credential' | 'readSecret'>
 ): string[] {
   const own = credential === undefined ? [] : [credential.reveal()]
+  if (auth?.type === 'aws_sigv4') return [...own, ...listAwsTexts(readSecret)]
   const account = auth?.type === 'oauth2' ? readAccount(auth, readSecret) : undefined
   return account === undefined ? own : [...own, ...listClientTexts(account)]
 }
@@ -67,88 +69,82 @@ export function listTokenServers({ auth }: Pick<ProviderProfile, 'auth'>): strin
 
 /** Creates the credential of a profile: a keyless one signs with nothing. Opens no connection. */
 export function createProfileCredential(options: ProfileCredentialOptions): ProfileCredential {
-  const { profile, dependencies, createSigner } = options
-  const { auth } = profile
-  const { credential } = dependencies
-  if (auth?.type === 'oauth2') return createAccountCredential(options, auth)
-  return keepFixed(credential === undefined ? signNothing : createOwnSigner(auth, credential, createSigner))
+  const { auth } = options.profile
+  const { credential } = options.dependencies
+  const keep = (createSigner: (credential: Secret) => Sign): ProfileCredential =>
+    keepFixed(credential === undefined ? signNothing : createSigner(credential))
+  switch (auth?.type) {
+    case undefined:
+      return keep(options.createSigner)
+    case 'header':
+      return keep(secret => signWithHeader(auth.name, secret, auth.prefix))
+    case 'query':
+      return keep(secret => signWithQuery(auth.name, secret))
+    case 'oauth2':
+      return createAccountCredential(options, auth)
+    case 'google_service_account':
+      return createServiceAccountCredential(options, auth)
+    case 'aws_sigv4':
+      return keepFixed(createAwsSigner(auth, options.dependencies))
+    default:
+      return assertNever(auth)
+  }
 }
 
 function keepFixed(sign: Sign): ProfileCredential {
   return { source: createFixedCredential(sign), close: async () => undefined, destroy: async () => undefined }
 }
 
-/** The place that the profile names stands instead of that of the kind. */
-function createOwnSigner(
-  auth: Exclude<ProfileAuth, { type: 'oauth2' }> | undefined,
-  credential: Secret,
-  createSigner: (credential: Secret) => Sign
-): Sign {
-  if (auth === undefined) return createSigner(credential)
-  switch (auth.type) {
-    case 'header':
-      return signWithHeader(auth.name, credential, auth.prefix)
-    case 'query':
-      return signWithQuery(auth.name, credential)
-    default:
-      return failToSign
-  }
-}
-
-/** Of what this build cannot sign with. */
-const failToSign: Sign = () => {
-  throw new CallFailure(new GatewayError('credential_unavailable'), { outcome: 'credential_error', isRetryable: false })
-}
-
 function createAccountCredential(options: ProfileCredentialOptions, auth: ClientCredentialsAuth): ProfileCredential {
   const { profile, dependencies, openTokenServer } = options
-  const connections = openTokenServer(describeTokenServer(profile, auth))
-  const { pathname, search } = new URL(auth.tokenUrl)
-  const server: TokenServer = { connections, path: pathname + search }
-  const source = createProfileTokens(options, server, () => {
+  const { tokenUrl, networkPolicyRef = profile.networkPolicyRef } = auth
+  const connections = openTokenServer(describeTokenServer(profile, tokenUrl, networkPolicyRef))
+  const server = describeEndpoint(tokenUrl, connections)
+  const source = createProfileTokens({ ...options, profileId: profile.profileId }, async () => {
     const account = readAccount(auth, dependencies.readSecret)
-    if (account === undefined)
-      throw new CallFailure(new GatewayError('credential_unavailable'), { outcome: 'credential_error' })
-    return writeClientCredentials(auth, account)
+    if (account !== undefined) return { server, call: writeClientCredentials(auth, account) }
+    throw new CallFailure(new GatewayError('credential_unavailable'), { outcome: 'credential_error' })
   })
   return { source, close: () => connections.close(), destroy: () => connections.destroy() }
 }
 
-/** A source of tokens that are fetched with what `writeCall` writes. */
-function createProfileTokens(
-  { profile, dependencies, tokenDeadlineMs, texts, log, lifetime }: ProfileCredentialOptions,
-  server: TokenServer,
-  writeCall: () => TokenCall
-): CredentialSource {
-  const userAgent = `llm-gateway/${dependencies.version}`
-  const { profileId } = profile
-  return createTokenSource({
-    async fetchToken() {
-      const token = await fetchToken(server, writeCall(), { userAgent, deadlineMs: tokenDeadlineMs, lifetime })
-      texts.addToken(token.value)
-      return token
-    },
-    bufferMs: lifetimeMs => lifetimeMs * REPLACED_PART,
-    monotonicMs: dependencies.monotonicMs,
-    random: dependencies.random,
-    onFetched(failure) {
-      // A fetch that ended because the executor closes is no failure.
-      if (failure !== undefined && lifetime.aborted) return
-      dependencies.onTokenFetched?.(failure !== undefined)
-      if (failure !== undefined) logTokenFailure(log, failure, profileId)
-      else log.debug({ event: 'upstream_token_fetched', profile_id: profileId }, 'Got an access token for the profile')
-    },
-    describeFailure: describeTokenFailure
+function createServiceAccountCredential(
+  options: ProfileCredentialOptions,
+  auth: ServiceAccountAuth
+): ProfileCredential {
+  const { profile, dependencies, openTokenServer, lifetime } = options
+  // The key names its token server, and another key may name another one.
+  let opened: { tokenUrl: string; connections: ProviderOrigin } | undefined
+
+  function openServer(tokenUrl: string): TokenServer {
+    if (opened?.tokenUrl !== tokenUrl) {
+      // What is opened behind the end of the executor would stay open.
+      throwIfAborted(lifetime)
+      if (!isAllowed(profile, tokenUrl)) throw unusableKey('the network policy of the profile refuses its token_uri')
+      void opened?.connections.close()
+      const server = describeTokenServer(profile, tokenUrl, profile.networkPolicyRef)
+      opened = { tokenUrl, connections: openTokenServer(server) }
+    }
+    return describeEndpoint(tokenUrl, opened.connections)
+  }
+
+  const source = createProfileTokens({ ...options, profileId: profile.profileId }, async () => {
+    const key = await loadServiceAccountKey(auth, dependencies.readSecret)
+    const call = await writeAssertionGrant(key, auth, dependencies.now())
+    return { server: openServer(key.tokenUrl), call }
   })
+  return {
+    source,
+    close: async () => opened?.connections.close(),
+    destroy: async () => opened?.connections.destroy()
+  }
 }
 
-/** A token is replaced in the last fifth of its lifetime. */
-const REPLACED_PART = 0.2
-
-/** The token server as a destination of the profile, with its own address policy where one is written. */
+/** The token server as a destination of the profile, without what belongs to its calls only. */
 function describeTokenServer(
   { auth: _auth, headers: _headers, query: _query, ...profile }: ProviderProfile,
-  { tokenUrl, networkPolicyRef = profile.networkPolicyRef }: ClientCredentialsAuth
+  tokenUrl: string,
+  networkPolicyRef: string
 ): ProviderProfile {
   return {
     ...profile,
@@ -157,6 +153,21 @@ function describeTokenServer(
     allowLoopback: networkPolicyRef === 'loopback-development',
     allowPrivate: networkPolicyRef === 'private-network'
   }
+}
+
+function describeEndpoint(tokenUrl: string, connections: ProviderOrigin): TokenServer {
+  const { pathname, search } = new URL(tokenUrl)
+  return { connections, path: pathname + search }
+}
+
+/** The preflight has checked every URL of the file; the one of a key is read while the gateway runs. */
+function isAllowed(profile: ProviderProfile, tokenUrl: string): boolean {
+  if (canonicalDestination(tokenUrl) === undefined) return false
+  const policy = readAddressPolicy(profile)
+  const isEncrypted = tokenUrl.startsWith('https:')
+  const { type, found } = classifyHost(tokenUrl)
+  if (policy === 'public' && !isEncrypted) return false
+  return allowsAddressClass(policy, found, isEncrypted || type === 'name')
 }
 
 /** Undefined where a variable has no value: a profile without a route needs none. */

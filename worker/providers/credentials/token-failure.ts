@@ -14,10 +14,12 @@ export const CREDENTIAL_REFRESH_FAILED = 'credential_refresh_failed'
  */
 export function describeTokenFailure(thrown: unknown): unknown {
   if (!(thrown instanceof CallFailure) || thrown.error.code === 'credential_unavailable') return thrown
+  const { outcome, errorType } = thrown
+  const words = ['token server', errorType, readOAuthError(thrown)].filter(word => word !== undefined)
   const error = new GatewayError('provider_failure', {
     reason: CREDENTIAL_REFRESH_FAILED,
     message: 'The gateway could not get a credential for the upstream.',
-    cause: ['token server', thrown.errorType, readOAuthError(thrown)].filter(word => word !== undefined).join(' ')
+    cause: outcome === 'credential_error' ? thrown.error.cause : words.join(' ')
   })
   return new CallFailure(error, { outcome: 'credential_error', isRetryable: false })
 }
