@@ -150,8 +150,8 @@ function isProtocolError(thrown: unknown, code: string): boolean {
  * log.
  */
 export function readDestinationClass(error: GatewayError): string | undefined {
-  const refusal = findCause(error.cause, cause => cause.code === DESTINATION_REFUSED)
-  return typeof refusal?.found === 'string' ? refusal.found : undefined
+  const found = findCause(error.cause, cause => typeof cause.found === 'string')?.found
+  return typeof found === 'string' ? found : undefined
 }
 
 /** The first code on the chain of causes; '' when there is none. */

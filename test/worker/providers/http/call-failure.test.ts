@@ -6,6 +6,7 @@ import {
   timeoutFailure,
   transportFailure
 } from '../../../../worker/providers/http/call-failure.ts'
+import { proxyConnectionError } from '../../../../worker/providers/http/proxy-error.ts'
 
 function coded(code: string): Error {
   return Object.assign(new Error('words about it'), { code })
@@ -47,7 +48,8 @@ t.test('the log gets the code and the bounded message of a cause', async t => {
 
 t.test('a refused destination is a failure of its own, whose class is for the log', async t => {
   const refused = new DestinationRefusedError('private', { policy: 'public' })
-  for (const thrown of [refused, new Error('outer', { cause: refused }), new AggregateError([refused])]) {
+  const ofProxy = proxyConnectionError(refused)
+  for (const thrown of [refused, new Error('outer', { cause: refused }), new AggregateError([refused]), ofProxy]) {
     const failure = transportFailure(thrown)
     t.match(failure, { error: { code: 'destination_mismatch' }, outcome: 'destination_refused', isRetryable: false })
     t.equal(readDestinationClass(failure.error), 'private')
