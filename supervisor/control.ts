@@ -27,6 +27,7 @@ import type { RuntimePlan } from './runtime-plan.ts'
 import { createServiceManager } from './service-manager.ts'
 import type { OperatorSignals } from './signals.ts'
 import { StartFailure, workerFailure } from './start-failure.ts'
+import { createTargetRests } from './target-rests.ts'
 import { createWriterKeeper, type WriterEvent, type WriterKeeper, type WriterMetricsMessage } from './writer-keeper.ts'
 
 /** How long cancelled requests have for their last response. */
@@ -113,6 +114,10 @@ export function startControl(dependencies: ControlDependencies, options: Control
       upstreamTimeoutMs: settings.upstream.timeout * 1000
     }
   )
+  const targetRests = createTargetRests(
+    { send, broadcast: message => fleet.broadcast(message), nowMs: () => performance.now() },
+    profiles
+  )
   const running = createRunningCollector({ send, readyOwners: () => fleet.readyOwners() })
   const transferredSettings = writeTransferredSettings(settings)
   const transferredCredentials = writeTransferredCredentials(credentials)
@@ -126,6 +131,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         ...broker.handlers,
         ...catalog.handlers,
         ...running.handlers,
+        ...targetRests.handlers,
         ...(metrics?.handlers ?? ignoreMetrics)
       },
       onEvent: receive
@@ -148,6 +154,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         isQuiet: options.isQuiet,
         catalog: catalog.current() ?? null,
         isHostStarted: state.phase === 'live',
+        rests: targetRests.list(),
         writerSocket: writerSocketPath ?? null
       })
     }
@@ -217,6 +224,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         broker.releaseOwner(event.owner)
         catalog.releaseOwner(event.owner)
         running.releaseOwner(event.owner)
+        targetRests.releaseOwner(event.owner)
         metrics?.releaseOwner(event.owner)
         break
       case 'all-exited':

@@ -28,6 +28,8 @@ import type { Executors } from './providers/types.ts'
 import { registerRoutes } from './routes/index.ts'
 import { type ServedOperations, servedOperations } from './routes/operation-handlers.ts'
 import type { WorkerRuntime } from './routes/worker-runtime.ts'
+import { logTargetChange } from './targets/log-target-change.ts'
+import { createTargetPool } from './targets/target-pool.ts'
 import type { TrafficLink } from './traffic/traffic-link.ts'
 import type { WriterConnection } from './traffic/writer-connection.ts'
 import { createTranslator, type Translator } from './translation/translator.ts'
@@ -186,6 +188,14 @@ function createRuntime(
     onTokenFetched: probes?.listeners.onTokenFetched,
     onConnectionChange: probes?.listeners.onConnectionChange
   })
+  const targets = createTargetPool({
+    channel: control.targetRests,
+    nowMs: () => performance.now(),
+    random: Math.random,
+    onChanged: change => logTargetChange(log, change)
+  })
+  control.onTargetRested(targets.applyRest)
+  control.onTargetRestored(targets.applyRestored)
   const catalog = createCatalogReader({ control, executors, profiles, log })
   control.onRefreshWanted(profileId => catalog.warmUp(profileId))
   const drainGate = createDrainGate()
@@ -205,6 +215,7 @@ function createRuntime(
     routes,
     faces,
     executors,
+    targets,
     observation,
     catalog,
     readReadiness: createReadinessReader({ profiles, revisions, control, executors, drainGate }),

@@ -74,6 +74,10 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
     'slot-granted': toChannel,
     'slot-refused': toChannel,
     'running-listed': toChannel,
+    'target-rested': toChannel,
+    'target-restored': toChannel,
+    'target-trial-granted': toChannel,
+    'target-trial-refused': toChannel,
     'running-collect': ({ requestId }) => {
       const { requests, total } = app?.listRunning() ?? { requests: [], total: 0 }
       send({ kind: 'running-collected', requestId, requests: [...requests], total })
@@ -125,7 +129,8 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
       const { isHostStarted } = message
       const catalog = message.catalog ?? undefined
       const { profiles } = message.profiles
-      control = createControlChannel({ send }, { settings, profiles, catalog, isHostStarted })
+      const { rests } = message
+      control = createControlChannel({ send }, { settings, profiles, catalog, rests, isHostStarted })
       if (settings.metricsEnabled) {
         const { createMetricsChannel } = await import('./control/metrics-channel.ts')
         metrics = createMetricsChannel({ send })

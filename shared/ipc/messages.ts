@@ -2,6 +2,7 @@
 // Frequent kinds have hand-written checks; rare ones are checked by a schema.
 import { z } from 'zod'
 import { METRICS_FORMATS, type MetricsFormat } from '../metrics/format.ts'
+import { isTargetKey, isTargetRest } from '../target-rests.ts'
 import {
   type ContentOf,
   type FieldsOf,
@@ -23,7 +24,8 @@ import {
   port,
   profileSet,
   revisions,
-  runningRequests
+  runningRequests,
+  targetRest
 } from './schemas.ts'
 
 export { type ContentOf, createMessage, IPC_VERSION, type MessageOf } from './checks.ts'
@@ -40,6 +42,16 @@ const hasMetricsFormat = (message: object): message is { readonly requestId: num
 
 const hasMetricsText = (message: object): message is { readonly requestId: number; readonly body: Uint8Array } =>
   hasRequestId(message) && 'body' in message && message.body instanceof Uint8Array
+
+const hasTargetRest = (
+  message: object
+): message is { readonly target: string; readonly restMs: number; readonly round: number } => isTargetRest(message)
+
+const hasTarget = (message: object): message is { readonly target: string } =>
+  'target' in message && isTargetKey(message.target)
+
+const hasTargetTrial = (message: object): message is { readonly requestId: number; readonly target: string } =>
+  hasRequestId(message) && hasTarget(message)
 
 const hasActiveRequests = (message: object): message is { readonly activeRequests: number } =>
   'activeRequests' in message && isCount(message.activeRequests)
@@ -65,6 +77,8 @@ const supervisorChecks = {
     catalog: catalogSnapshot.nullable(),
     /** Every worker of the host has listened once: true for a respawned worker. */
     isHostStarted: z.boolean(),
+    /** Targets of aliases that rest now. */
+    rests: z.array(targetRest),
     /** Where the writer of traffic records listens; null where there is none. */
     writerSocket: z.string().nullable()
   }),
@@ -90,6 +104,13 @@ const supervisorChecks = {
   /** The requested refresh failed, in this worker or in another one, and the models of the profile are not known. */
   'catalog-unavailable': hasFields({ requestId: count, failure: catalogFailure }),
   'catalog-published': hasFields({ snapshot: catalogSnapshot }),
+  /** A target of an alias rests from now on, or longer; sent to all workers, the one that reported it included. */
+  'target-rested': hasTargetRest,
+  /** A target is back. */
+  'target-restored': hasTarget,
+  /** The worker that asked sends the one trial of a target whose rest is over. */
+  'target-trial-granted': hasRequestId,
+  'target-trial-refused': hasRequestId,
   'slot-granted': hasRequestId,
   'slot-refused': hasRequestId,
   /** Asks for what changed in the worker's metrics; acknowledged by `metrics-collected`, after the `metrics-delta`. */
@@ -123,6 +144,14 @@ const workerChecks = {
   'catalog-fetched': hasFields({ requestId: count, models: catalogModels }),
   /** Ends a lease whose discovery failed. */
   'catalog-failed': hasFields({ requestId: count, failure: catalogFailure }),
+  /** A target failed so that it rests; ends the trial of this worker. */
+  'target-rest': hasTargetRest,
+  /** A resting target has taken a request; ends the trial of this worker. */
+  'target-restore': hasTarget,
+  /** Asks for the trial of a target whose rest is over. */
+  'target-trial': hasTargetTrial,
+  /** The trial ended without a result, or nothing waits for it any more. */
+  'target-trial-ended': hasTarget,
   'slot-acquire': hasSlotKey,
   /** The caller ended its wait; a grant that is already sent is released. */
   'slot-cancel': hasRequestId,

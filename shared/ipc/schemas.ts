@@ -16,6 +16,7 @@ import {
 } from '../profile.ts'
 import { RUNNING_REQUESTS_MAX, type RunningRequest } from '../running-request.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support-vocabulary.ts'
+import { isTargetRest, type TargetRest } from '../target-rests.ts'
 
 export const revision = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 export const revisions = z.object({ config: revision, matrix: revision })
@@ -65,6 +66,10 @@ export const runningRequests: z.ZodType<RunningRequest[]> = z
     })
   )
   .max(RUNNING_REQUESTS_MAX)
+
+export const targetRest: z.ZodType<TargetRest> = z.custom<TargetRest>(
+  value => typeof value === 'object' && value !== null && isTargetRest(value)
+)
 
 export const catalogFailure: z.ZodType<CatalogFailure> = z.object({
   code: z.string(),

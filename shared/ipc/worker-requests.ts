@@ -5,6 +5,7 @@ import type { SupervisorMessage, WorkerMessageContent } from './messages.ts'
 /** Each request with the replies that end it. Another message with the id of a request is an interim one. */
 const workerRequests = {
   'slot-acquire': ['slot-granted', 'slot-refused'],
+  'target-trial': ['target-trial-granted', 'target-trial-refused'],
   /** The interim message `catalog-lease` makes this worker the one that fetches. */
   'catalog-refresh': ['catalog-result', 'catalog-unavailable'],
   'metrics-scrape': ['metrics-text'],

@@ -50,6 +50,8 @@ const runningRequest: RunningRequest = {
   apiKeyHash: null
 }
 
+const targetRest = { target: 'eu gpt', restMs: 1000, round: 1 }
+
 const configure: SupervisorMessageContent = {
   kind: 'configure',
   workerId: 1,
@@ -62,6 +64,7 @@ const configure: SupervisorMessageContent = {
   isQuiet: false,
   catalog: snapshot,
   isHostStarted: true,
+  rests: [targetRest],
   writerSocket: null
 }
 
@@ -81,6 +84,10 @@ const supervisorMessages: SupervisorMessageContent[] = [
   { kind: 'catalog-published', snapshot },
   { kind: 'slot-granted', requestId: 1 },
   { kind: 'slot-refused', requestId: 1 },
+  { kind: 'target-rested', ...targetRest },
+  { kind: 'target-restored', target: 'eu gpt' },
+  { kind: 'target-trial-granted', requestId: 1 },
+  { kind: 'target-trial-refused', requestId: 1 },
   { kind: 'metrics-collect', requestId: 1 },
   { kind: 'running-collect', requestId: 1 },
   { kind: 'running-listed', requestId: 1, requests: [runningRequest], total: 2, silentWorkers: 0 }
@@ -100,6 +107,10 @@ const workerMessages: WorkerMessageContent[] = [
   { kind: 'catalog-fetched', requestId: 1, models },
   { kind: 'catalog-failed', requestId: 1, failure },
   { kind: 'slot-acquire', requestId: 1, key: 'one' },
+  { kind: 'target-rest', ...targetRest },
+  { kind: 'target-restore', target: 'eu gpt' },
+  { kind: 'target-trial', requestId: 1, target: 'eu gpt' },
+  { kind: 'target-trial-ended', target: 'eu gpt' },
   { kind: 'slot-cancel', requestId: 1 },
   { kind: 'slot-release', requestId: 1 },
   { kind: 'metrics-collected', requestId: 1 },

@@ -29,6 +29,7 @@ const configure: Configure = {
   isQuiet: true,
   catalog: null,
   isHostStarted: false,
+  rests: [],
   writerSocket: null
 }
 

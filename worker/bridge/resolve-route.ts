@@ -26,6 +26,20 @@ export interface DynamicRoute {
 /** Why the requests of an alias are refused. */
 export type AliasRefusal = 'alias_disabled' | 'alias_requires_profile_v3' | 'alias_blocked'
 
+/** One of several deployments of an alias (decisions.md 116). */
+export interface TargetRoute {
+  readonly profileId: string
+  readonly upstreamModel: string
+  /** 1 to 100. */
+  readonly weight: number
+  /** The lowest one that has a target in health is used. */
+  readonly priority: number
+  /** As in the plan. */
+  readonly slotKey: string
+  /** Only of a profile file. */
+  readonly evidence?: RouteEvidence
+}
+
 /** One public alias of a profile. */
 export interface AliasRoute {
   profileId: string
@@ -35,6 +49,8 @@ export interface AliasRoute {
   upstreamModel: string
   /** As in the plan. */
   slotKey: string
+  /** Of an alias with several deployments: profile, model and slot key are those of the first one until one is chosen. */
+  targets?: readonly TargetRoute[]
   /** Absent for an alias that is served. */
   refusal?: AliasRefusal
   /** Of an external provider: what the operator reviewed. Absent for a native alias, whose provider declares it. */
@@ -79,6 +95,8 @@ export interface ExecutionPlan {
   publicModel: string
   /** The key under which the per-model concurrency limit counts the request: one for all spellings of a model of a profile. */
   slotKey: string
+  /** `AliasRoute.targets`; absent once one of them is chosen (`planTarget`). */
+  targets?: readonly TargetRoute[]
   capabilities?: DeclaredCapabilities
   isTokenCountOff?: true
   /** The client named a model that no alias declares: it is refused if a fresh inventory of the profile does not have it. */
@@ -182,6 +200,7 @@ function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRou
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
   const { profileId, providerKind, wire, upstreamModel, slotKey, refusal, capabilities, isTokenCountOff, evidence } =
     alias
+  const { targets } = alias
   if (refusal !== undefined) throw nameModel(refuseAlias(refusal), publicModel)
   const plan: EmbeddingsPlan = {
     profileId,
@@ -192,10 +211,18 @@ function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): Em
     slotKey
   }
   if (wire !== undefined) plan.wire = wire
+  if (targets !== undefined) plan.targets = targets
   if (capabilities !== undefined) plan.capabilities = capabilities
   if (isTokenCountOff !== undefined) plan.isTokenCountOff = isTokenCountOff
   if (evidence !== undefined) plan.evidence = evidence
   return plan
+}
+
+/** The plan of a request for the target that was chosen: nothing but the destination changes. */
+export function planTarget(plan: ExecutionPlan, target: TargetRoute): ExecutionPlan {
+  const { targets: _chosen, evidence: _first, ...rest } = plan
+  const { profileId, upstreamModel, slotKey, evidence } = target
+  return { ...rest, profileId, upstreamModel, slotKey, ...(evidence && { evidence }) }
 }
 
 /** A disabled alias is unknown, so that nothing tells a client that it exists. The refusal is for the log only. */

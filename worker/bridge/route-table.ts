@@ -7,7 +7,14 @@ import { computeProfileRevision } from '../../shared/profile-revision.ts'
 import { findDynamicProfile, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { createRouteEvidence } from './evidence.ts'
-import type { AliasRefusal, AliasRoute, DeclaredCapabilities, DynamicRoute, RouteTable } from './resolve-route.ts'
+import type {
+  AliasRefusal,
+  AliasRoute,
+  DeclaredCapabilities,
+  DynamicRoute,
+  RouteTable,
+  TargetRoute
+} from './resolve-route.ts'
 
 export type RouteSettings = Pick<Settings, 'passModel' | 'embeddings'> & {
   upstream: Pick<Settings['upstream'], 'model'>
@@ -28,7 +35,8 @@ export function createRouteTable(set: ProfileSet, settings: RouteSettings, confi
       // The settings name their default model and decide whether the client's is sent, so the default model needs no alias.
       if (set.origin === 'settings' && profile === discovered && alias.publicAlias === alias.upstreamModel) continue
       const evidence = set.origin === 'file' ? createRouteEvidence(profile, alias, revisions) : undefined
-      aliases.set(alias.publicAlias, { ...createAliasRoute(set, profile, alias), ...(evidence && { evidence }) })
+      const route = { ...createAliasRoute(set, profile, alias), ...(evidence && { evidence }) }
+      aliases.set(alias.publicAlias, addTargets(route, alias, { set, configRevision }))
     }
   }
   return dynamic === undefined ? { aliases } : { aliases, dynamic }
@@ -46,6 +54,32 @@ function createAliasRoute(set: ProfileSet, profile: ProviderProfile, alias: Mode
   if (capabilities !== undefined) route.capabilities = capabilities
   if (tokenCounting === 'off') route.isTokenCountOff = true
   return route
+}
+
+/** The route of an alias with several deployments: that of the first one, with the list of all of them. */
+function addTargets(
+  route: AliasRoute,
+  alias: ModelAlias,
+  { set, configRevision }: { set: ProfileSet; configRevision: string }
+): AliasRoute {
+  if (alias.targets === undefined || !isExternalKind(route.providerKind)) return route
+  const profiles = new Map(set.profiles.map(profile => [profile.profileId, profile]))
+  const targets = alias.targets.map(({ profileId, upstreamModel, weight, priority }): TargetRoute => {
+    const profile = profiles.get(profileId)
+    if (profile === undefined) throw new Error(`No profile has the id ${profileId}.`)
+    const slotKey = createSlotKey(profileId, upstreamModel)
+    const target: TargetRoute = { profileId, upstreamModel, weight, priority, slotKey }
+    if (set.origin !== 'file') return target
+    const revisions = { configRevision, profileRevision: computeProfileRevision(profile) }
+    return { ...target, evidence: createRouteEvidence(profile, { ...alias, upstreamModel }, revisions) }
+  })
+  const [first] = targets
+  if (first === undefined) return route
+  const { profileId, upstreamModel, slotKey, evidence } = first
+  const added: AliasRoute = { ...route, profileId, upstreamModel, slotKey, targets, ...(evidence && { evidence }) }
+  const isLocal = targets.some(target => profiles.get(target.profileId)?.allowLoopback === true)
+  if (isLocal && added.capabilities !== undefined) added.capabilities = { ...added.capabilities, isLocal: true }
+  return added
 }
 
 function findRefusal(

@@ -24,12 +24,18 @@ import {
 } from '../../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
+import { createRestBoard } from '../../shared/rest-board.ts'
 import type { RunningRequests } from '../../shared/running-request.ts'
+import { listTargetKeys, type TargetRest } from '../../shared/target-rests.ts'
 import { GatewayError } from '../normalized/index.ts'
+import type { RestChannel } from '../targets/target-pool.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
 
 /** The supervisor waits a second for the workers. */
 const RUNNING_TIMEOUT_MS = 3_000
+
+/** A request waits for the reply: without one it is sent to another target. */
+const TRIAL_TIMEOUT_MS = 250
 
 export interface RefreshCatalogOptions {
   /** Whose models. */
@@ -57,6 +63,12 @@ export interface ControlChannel {
   acquireHostSlot(slot: HostSlot, signal: AbortSignal): Promise<SlotGrant>
   /** The model requests that run in all workers; undefined where the supervisor did not answer in time, or `signal` came first. */
   listRunning(signal: AbortSignal): Promise<HostRunningRequests | undefined>
+  /** Tells the other workers about rests of targets, and asks for trials. */
+  readonly targetRests: RestChannel
+  /** Calls the listener for each rest of a target: those of the start at once, then those that any worker of the host finds. */
+  onTargetRested(listener: (rest: TargetRest) => void): void
+  /** Calls the listener for each target that is back. */
+  onTargetRestored(listener: (target: string) => void): void
   /** The catalog that all workers show now, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -87,6 +99,10 @@ type ChannelKind =
   | 'slot-granted'
   | 'slot-refused'
   | 'running-listed'
+  | 'target-rested'
+  | 'target-restored'
+  | 'target-trial-granted'
+  | 'target-trial-refused'
   | 'catalog-lease'
   | 'catalog-result'
   | 'catalog-unavailable'
@@ -98,6 +114,10 @@ type ChannelRequestKind =
   | 'slot-cancel'
   | 'slot-release'
   | 'running-list'
+  | 'target-rest'
+  | 'target-restore'
+  | 'target-trial'
+  | 'target-trial-ended'
   | 'catalog-refresh'
   | 'catalog-fetched'
   | 'catalog-failed'
@@ -119,11 +139,15 @@ export function createControlChannel(
     settings: SlotSettings
     profiles: readonly ProviderProfile[]
     catalog: CatalogSnapshot | undefined
+    /** Targets that rest when the worker starts. */
+    rests?: readonly TargetRest[]
     isHostStarted: boolean
   }
 ): RemoteControlChannel {
   const limits = slotLimitsFrom(options.settings, options.profiles)
-  const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh' | 'running-list'>(send)
+  const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh' | 'running-list' | 'target-trial'>(send)
+  const restListeners: Array<(rest: TargetRest) => void> = []
+  const restoredListeners: Array<(target: string) => void> = []
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<(profileId: string) => void> = []
   let { catalog: snapshot, isHostStarted } = options
@@ -185,6 +209,14 @@ export function createControlChannel(
     'slot-granted': asker.receive,
     'slot-refused': asker.receive,
     'running-listed': asker.receive,
+    'target-rested'({ target, restMs, round }) {
+      for (const listener of restListeners) listener({ target, restMs, round })
+    },
+    'target-restored'({ target }) {
+      for (const listener of restoredListeners) listener(target)
+    },
+    'target-trial-granted': asker.receive,
+    'target-trial-refused': asker.receive,
     'catalog-lease': asker.receive,
     'catalog-result': asker.receive,
     'catalog-unavailable': asker.receive,
@@ -213,6 +245,24 @@ export function createControlChannel(
       const reply = await asker.ask({ kind: 'running-list' }, { signal, timeoutMs: RUNNING_TIMEOUT_MS })
       return reply.kind === 'running-listed' ? reply : undefined
     },
+    targetRests: {
+      reportRest: rest => send({ kind: 'target-rest', ...rest }),
+      reportRestored: target => send({ kind: 'target-restore', target }),
+      async beginTrial(target) {
+        // A grant that comes too late is given back, so that the target is not without a trial for good.
+        const onAbandoned = () => send({ kind: 'target-trial-ended', target })
+        const reply = await asker.ask({ kind: 'target-trial', target }, { timeoutMs: TRIAL_TIMEOUT_MS, onAbandoned })
+        return reply.kind === 'target-trial-granted'
+      },
+      endTrial: target => send({ kind: 'target-trial-ended', target })
+    },
+    onTargetRested(listener) {
+      for (const rest of options.rests ?? []) listener(rest)
+      restListeners.push(listener)
+    },
+    onTargetRestored(listener) {
+      restoredListeners.push(listener)
+    },
     catalogSnapshot: () => snapshot,
     onCatalogPublished(listener) {
       publishedListeners.push(listener)
@@ -231,6 +281,9 @@ export function createControlChannel(
   }
 }
 
+/** Of the one process that has no supervisor. */
+const LOCAL_OWNER = 0
+
 /** What a gateway without a profile file shows. */
 const nativeComposition = createDiscoveredComposition({
   profileId: NATIVE_PROFILE_ID,
@@ -248,6 +301,14 @@ export function createLocalControlChannel(
 ): ControlChannel {
   const slots = createSlotPool(slotLimitsFrom(settings, profiles))
   const hostSlots = createSlotPool(hostSlotLimits)
+  const board = createRestBoard(
+    {
+      nowMs: () => performance.now(),
+      onRested: rest => reply({ kind: 'target-rested', ...rest }),
+      onRestored: target => reply({ kind: 'target-restored', target })
+    },
+    listTargetKeys({ profiles })
+  )
   const record = createCatalogRecord({
     composition,
     nowMs,
@@ -269,6 +330,14 @@ export function createLocalControlChannel(
     // There is no other worker, and this one has no admin API without a supervisor.
     'running-list': ({ requestId }) =>
       reply({ kind: 'running-listed', requestId, requests: [], total: 0, silentWorkers: 0 }),
+    'target-rest': ({ target, restMs, round }) => board.rest(LOCAL_OWNER, { target, restMs, round }),
+    'target-restore': ({ target }) => board.restore(LOCAL_OWNER, target),
+    'target-trial': ({ requestId, target }) =>
+      reply({
+        kind: board.beginTrial(LOCAL_OWNER, target) ? 'target-trial-granted' : 'target-trial-refused',
+        requestId
+      }),
+    'target-trial-ended': ({ target }) => board.endTrial(LOCAL_OWNER, target),
     'catalog-refresh': ({ requestId, profileId, force }) =>
       record.request(ticket({ requestId }), { profileId, force }, result =>
         reply(writeCatalogReply(requestId, result))

@@ -5,6 +5,7 @@ import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { JsonObject } from '../normalized/index.ts'
 import type { CallContext, Executor } from '../providers/types.ts'
+import type { ChosenTarget } from './execute-on-target.ts'
 import { planUpstreamHeaders } from './upstream-headers.ts'
 
 export interface CallContextOptions {
@@ -27,19 +28,30 @@ export function createCallContext(
   context: RequestContext,
   { extraHeaders, wantsFileBytes = false, onLeftOut, providerKind }: CallContextOptions,
   { forwardsHeaders }: Pick<Executor, 'forwardsHeaders'>,
-  plan?: ExecutionPlan
+  { plan, hooks }: { plan?: ExecutionPlan; hooks?: ChosenTarget['hooks'] } = {}
 ): CallContext {
   const { requestId, signal } = context
   const headers = forwardsHeaders ? planHeaders(log, context, extraHeaders) : NO_HEADERS
   const readLogIds = () => context.logIds
-  const call: CallContext = { requestId, signal, headers, wantsFileBytes, readLogIds, ...(onLeftOut && { onLeftOut }) }
+  const call: CallContext = {
+    requestId,
+    signal,
+    headers,
+    wantsFileBytes,
+    readLogIds,
+    ...(onLeftOut && { onLeftOut }),
+    ...hooks
+  }
   // Only an alias of an external provider declares capabilities.
   if (plan?.capabilities !== undefined) call.target = { alias: plan.publicModel, upstreamModel: plan.upstreamModel }
   if (!context.isObserved) return call
   return {
     ...call,
     wantsEvents: context.wantsEvents,
-    onUpstreamCallStarted: () => context.upstreamCallStarted(),
+    onUpstreamCallStarted() {
+      hooks?.onUpstreamCallStarted?.()
+      context.upstreamCallStarted()
+    },
     onUpstreamCall: report => context.upstreamCall(providerKind === undefined ? report : { ...report, providerKind }),
     onUpstreamFailure: errorType => context.upstreamFailed(errorType, providerKind),
     onAnomaly: (name, details) => context.anomaly(name, details)

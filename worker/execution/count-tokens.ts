@@ -19,17 +19,17 @@ export async function countTokens(
   context: RequestContext,
   { protocol, counted }: { protocol: TokenCountProtocol; counted: TranslatedTokenCount }
 ): Promise<WrittenResponse> {
-  const { plan, call, count, estimate, extraHeaders, requestedModel, isSameWire } = counted
+  const { plan, call, targeting, count, estimate, extraHeaders, requestedModel, isSameWire } = counted
   if (call === undefined) {
     notePlan(runtime, { context, plan }, { requestedModel, isTokenEstimate: estimate !== undefined })
     return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
   }
   return execute(
     runtime,
-    { context, plan },
+    { context, plan, targeting },
     { extraHeaders, requestedModel, takesSlot: false },
-    (executor, callContext) =>
-      makeRequest(executor, call, callContext, ({ bytes, ...head }) =>
+    (executor, callContext, place) =>
+      makeRequest(executor, place(call), callContext, ({ bytes, ...head }) =>
         runtime.translator.translateTokenCountResponse(
           { protocol, plan, bytes, head, count, ...(isSameWire && { isSameWire }) },
           context.signal

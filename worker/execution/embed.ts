@@ -15,17 +15,18 @@ export async function embedTexts(
   context: RequestContext,
   { operation, translated }: { operation: EmbeddingsOperation; translated: TranslatedEmbeddings }
 ): Promise<WrittenEmbeddings> {
-  const { calls, counts, plan, extraHeaders, requestedModel, answer } = translated
+  const { calls, counts, plan, targeting, extraHeaders, requestedModel, answer } = translated
   const readResponse = ({ bytes, ...head }: ResourceResponse) =>
     runtime.translator.translateEmbeddingsResponse({ operation, plan, bytes, head, counts, answer }, context.signal)
   const written = await execute(
     runtime,
-    { context, plan },
+    { context, plan, targeting },
     { extraHeaders, requestedModel },
-    async (executor, callContext) => {
-      const [call, ...more] = calls
+    async (executor, callContext, place) => {
+      const placed = calls.map(call => place(call))
+      const [call, ...more] = placed
       if (call !== undefined && more.length === 0) return makeRequest(executor, call, callContext, readResponse)
-      return readResponse(joinResponses(await requestAll(executor, calls, callContext)))
+      return readResponse(joinResponses(await requestAll(executor, placed, callContext)))
     }
   )
   const { promptTokens } = written

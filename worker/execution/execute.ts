@@ -7,7 +7,9 @@ import type { ControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CallContext, Executor } from '../providers/types.ts'
+import type { Targeting } from '../translation/targeting.ts'
 import { type CallContextOptions, createCallContext } from './call-context.ts'
+import { type ChosenTarget, executeOnTarget, TARGET_CLOSED } from './execute-on-target.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 import { acquireModelSlot } from './model-slot.ts'
 
@@ -19,24 +21,56 @@ export interface ExecutionOptions extends CallContextOptions {
   takesSlot?: boolean
 }
 
+/** The call as it goes to the executor: an alias with several deployments has it written for its first one. */
+export type PlaceCall = ChosenTarget['place']
+
+/** A planned request, and what its call needs to be sent to another one of the deployments of its alias. */
+export interface PlannedRequest {
+  context: RequestContext
+  plan: ExecutionPlan
+  targeting?: Targeting | undefined
+}
+
 /**
  * Runs `work` with the executor of the plan's profile and the request's credential. Raises `unknown_model_alias`,
- * `model_concurrency_limit`, `invalid_upstream_authorization`, `gateway_not_ready` and the errors of `work`.
+ * `model_concurrency_limit`, `invalid_upstream_authorization`, `gateway_not_ready` and the errors of `work`. Where nothing was sent to the
+ * chosen deployment of an alias with several, `work` runs again for another one.
  */
 export async function execute<Result>(
   runtime: ExecutionRuntime,
-  { context, plan }: { context: RequestContext; plan: ExecutionPlan },
+  { context, plan, targeting }: PlannedRequest,
+  options: ExecutionOptions,
+  work: (executor: Executor, call: CallContext, place: PlaceCall) => Promise<Result>
+): Promise<Result> {
+  const { targets } = plan
+  if (targets === undefined || targeting === undefined) {
+    return executePlan(runtime, { context, plan }, options, (executor, call) => work(executor, call, asWritten))
+  }
+  return executeOnTarget(runtime, { context, plan, targets, targeting }, chosen =>
+    executePlan(runtime, { context, plan: chosen.plan, chosen }, options, (executor, call) =>
+      work(executor, call, chosen.place)
+    )
+  )
+}
+
+const asWritten: PlaceCall = call => call
+
+async function executePlan<Result>(
+  runtime: ExecutionRuntime,
+  { context, plan, chosen }: { context: RequestContext; plan: ExecutionPlan; chosen?: ChosenTarget },
   options: ExecutionOptions,
   work: (executor: Executor, call: CallContext) => Promise<Result>
 ): Promise<Result> {
-  notePlan(runtime, { context, plan }, options)
+  notePlan(runtime, { context, plan }, { ...options, isTarget: chosen !== undefined })
   if (plan.isUndeclared === true) assertListed(runtime.control, plan)
   const takesSlot = options.takesSlot !== false && runtime.control.slotLimit(plan.slotKey) !== undefined
   const releaseSlot = takesSlot ? await acquireModelSlot(runtime, plan, context) : undefined
   try {
+    if (chosen?.isOpen() === false) throw TARGET_CLOSED
     const { executor, release } = runtime.executors.acquire(plan.profileId, context.authorization)
     try {
-      return await work(executor, createCallContext(runtime, context, options, executor, plan))
+      const hooks = chosen && { hooks: chosen.hooks }
+      return await work(executor, createCallContext(runtime, context, options, executor, { plan, ...hooks }))
     } finally {
       release()
     }
@@ -52,8 +86,9 @@ export function notePlan(
   {
     requestedModel,
     isStream = false,
-    isTokenEstimate = false
-  }: Pick<ExecutionOptions, 'requestedModel' | 'isStream'> & { isTokenEstimate?: boolean }
+    isTokenEstimate = false,
+    isTarget = false
+  }: Pick<ExecutionOptions, 'requestedModel' | 'isStream'> & { isTokenEstimate?: boolean; isTarget?: boolean }
 ): void {
   const { providerKind, profileId, publicModel, upstreamModel, evidence, admission } = plan
   context.planned({
@@ -66,7 +101,8 @@ export function notePlan(
     ...(evidence && { evidence }),
     ...(admission && { admission }),
     ...(plan.isUndeclared === true && { inventoryRevision: control.catalogSnapshot()?.inventoryRevision }),
-    ...(isTokenEstimate && { isTokenEstimate })
+    ...(isTokenEstimate && { isTokenEstimate }),
+    ...(isTarget && { isTarget })
   })
 }
 

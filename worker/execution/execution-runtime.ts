@@ -5,6 +5,7 @@ import type { ControlChannel } from '../control/control-channel.ts'
 import type { HttpRuntime } from '../http/http-runtime.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { Executors } from '../providers/types.ts'
+import type { TargetPool } from '../targets/target-pool.ts'
 import type { Translator } from '../translation/translator.ts'
 
 export interface ExecutionRuntime extends HttpRuntime {
@@ -12,5 +13,6 @@ export interface ExecutionRuntime extends HttpRuntime {
   readonly routes: RouteTable
   readonly faces: ProviderFaces
   readonly executors: Executors
+  readonly targets: TargetPool
   readonly translator: Translator
 }

@@ -28,7 +28,7 @@ const EVERY_METHOD = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'
 const SAFE_HEADERS = ['Accept', 'Accept-Language', 'Content-Language', 'Content-Type']
 const PROD_METHODS = ['GET', 'POST', 'OPTIONS']
 const PROD_HEADERS = ['authorization', 'content-type', 'x-api-key', 'x-goog-api-key']
-const EXPOSED_HEADERS = 'x-request-id, request-id, retry-after, x-gateway-ignored'
+const EXPOSED_HEADERS = 'x-request-id, request-id, retry-after, x-gateway-ignored, x-gateway-target'
 const MAX_AGE_SECONDS = '600'
 
 const PLAIN_VARY: FlatHeaders = ['vary', 'Origin']

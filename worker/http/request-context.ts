@@ -79,6 +79,9 @@ export function findContext(outgoing: ServerResponse): RequestContext | undefine
   return (outgoing as ContextualResponse)[CONTEXT]
 }
 
+/** Names the deployment that a request of an alias with several was sent to (decisions.md 116). */
+const TARGET_HEADER = 'x-gateway-target'
+
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 const EMPTY_BODY = Buffer.alloc(0)
 
@@ -280,7 +283,8 @@ export class RequestContext extends ObservedRequest {
     const elapsedMs = performance.now() - this.startedAtMs
     if (this.family === 'completions') headers.push('openai-processing-ms', String(Math.round(elapsedMs)))
     headers.push('server-timing', `total;dur=${elapsedMs.toFixed(1)}`)
-    const { ignoredFields } = this.facts
+    const { ignoredFields, isTarget, profileId } = this.facts
+    if (isTarget === true && profileId !== undefined) headers.push(TARGET_HEADER, profileId)
     if (ignoredFields !== undefined) headers.push(IGNORED_HEADER, writeIgnoredHeader(ignoredFields))
     if (this.#environment.drain.isDraining) headers.push('connection', 'close')
     return headers

@@ -165,7 +165,7 @@ export abstract class ObservedRequest implements RequestView {
     if (this.wantsEvents) this.#observation?.events(this, events)
   }
 
-  /** Model and provider are chosen. Call it once, before the provider is called. */
+  /** Model and provider are chosen: before the provider is called, and again where nothing was sent and another target is chosen. */
   planned(facts: PlannedFacts): void {
     this.#facts = this.#facts === NO_FACTS ? facts : { ...this.#facts, ...facts }
     this.#observation?.planned(this, facts)

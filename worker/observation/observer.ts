@@ -155,6 +155,8 @@ export interface PlannedFacts {
   readonly admission?: AdmissionEvidence
   /** Of a model that no alias declares: the inventory of the provider that lists it. */
   readonly inventoryRevision?: string | undefined
+  /** The profile is that of the target which was chosen for an alias with several deployments (decisions.md 116). */
+  readonly isTarget?: true
   /** The gateway counts the tokens itself, because the provider cannot. */
   readonly isTokenEstimate?: true
 }

@@ -6,6 +6,7 @@ import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
 import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/face.ts'
+import type { OutcomeListener } from './http/call-outcome.ts'
 
 /** On whose behalf a provider is called. */
 export type UpstreamAuthorization =
@@ -56,6 +57,10 @@ export interface CallContext {
    * `http_<status>` or a word of `UpstreamCallReport`. Must not throw.
    */
   onUpstreamFailure?: (errorType: string) => void
+  /** Called when the head of a response arrives, with its status. Must not throw. */
+  onHead?: ((status: number) => void) | undefined
+  /** Called once for each attempt that ended and was not cancelled. Must not throw. */
+  onOutcome?: OutcomeListener | undefined
   /** Called for an anomaly in a usable response, with a stable id of the anomaly. Must not throw. */
   onAnomaly?: (anomaly: string, details: Readonly<Record<string, string | number>>) => void
   /** Called with further fields of the client that were left out, before the response begins. Must not throw. */

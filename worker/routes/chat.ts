@@ -55,10 +55,11 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const onLeftOut = (paths: readonly string[]) => notices.note(context, call.plan.publicModel, paths)
     if (call.leftOut !== undefined) onLeftOut(call.leftOut)
     const options = { isStream, extraHeaders, requestedModel, wantsFileBytes: carriesFileBytes, onLeftOut }
-    return execute(runtime, { context, plan: call.plan }, options, async (executor, callContext) => {
+    const { plan, targeting } = call
+    return execute(runtime, { context, plan, targeting }, options, async (executor, callContext, place) => {
       const sink = createSink(call, reply)
       try {
-        await executor.chat(call, callContext, sink)
+        await executor.chat(place(call), callContext, sink)
         await sink.finish()
       } catch (thrown) {
         const error = toGatewayError(thrown)

@@ -89,8 +89,8 @@ interface Entry {
   isTried: boolean
 }
 
-/** Creates a pool whose targets are all in health, but for these rests. */
-export function createTargetPool(dependencies: TargetPoolDependencies, rests: readonly TargetRest[] = []): TargetPool {
+/** Creates a pool whose targets are all in health. */
+export function createTargetPool(dependencies: TargetPoolDependencies): TargetPool {
   const { channel, nowMs, random, onChanged } = dependencies
   // Bounded by the profile file: only its targets are asked for.
   const entries = new Map<string, Entry>()
@@ -107,8 +107,6 @@ export function createTargetPool(dependencies: TargetPoolDependencies, rests: re
     const entry = findEntry(target)
     entry.health = applyRest(entry.health, { restMs, round }, nowMs())
   }
-
-  for (const rest of rests) applyKnownRest(rest)
 
   function choose<One extends Target>(
     targets: readonly One[],

@@ -7,15 +7,17 @@ import { readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { standInFor } from '../bridge/stand-in.ts'
 import { assertBounded, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
 import type { ReadContext } from '../protocols/face.ts'
-import { clientFaces } from '../protocols/registry.ts'
+import { clientFaces, findProviderFace } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import { editBody } from '../protocols/shared/spans.ts'
 import type { ChatCall } from '../providers/types.ts'
+import { describeConversation } from '../targets/conversation.ts'
 import type { DescriptionOptions } from './call-description.ts'
 import { readBodyWithTexts } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import { writeBody } from './received-texts.ts'
 import { dropWrittenParts } from './request-summary.ts'
+import { listChatPaths, type MarkedBody, markModel, pickMark } from './targeting.ts'
 import type { ChatJob, ChatResponseJob, TaskEnvironment, TranslatedChat, WrittenResponse } from './types.ts'
 
 /**
@@ -31,11 +33,25 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const read = { protocol, apiMode, request, body, bodyBytes, wireHeaders, refusesUnsupported }
   const { plan, written, edits, leftOut } = planChat(read, settings, faces)
   const { attachments, headers, path, reading } = written
+  const { targets } = plan
+  const marked: MarkedBody =
+    targets === undefined ? { body: written.body } : markModel({ body: written.body, edits }, targets)
   const edited = edits === undefined ? written.bytes : editBody(job.bytes, body, edits)
-  const bytes = edited ?? writeBody(written.body, texts)
+  const bytes = edited ?? writeBody(marked.body, texts)
   const isSameWire = edits !== undefined
   const facts = describeDelivery(request, isSameWire)
   const call: TranslatedChat = { request, ...facts, plan, path, headers, body: bytes, attachments, reading }
+  if (targets !== undefined) {
+    const { isStream } = request
+    call.targeting = {
+      conversation: describeConversation(request, body),
+      paths: listChatPaths(targets, findProviderFace(faces, plan), {
+        isStream,
+        providerOptions: settings.providerOptions
+      }),
+      ...pickMark(marked)
+    }
+  }
   if (leftOut.length > 0) call.leftOut = leftOut
   if (isSameWire) call.isSameWire = true
   if (refusesUnsupported === true || plan.capabilities?.refusesUnsupported === true) call.refusesUnsupported = true

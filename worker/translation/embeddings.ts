@@ -19,6 +19,7 @@ import { readModelAlone } from '../protocols/shared/model.ts'
 import { readBodyWithTexts, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import { writeBody } from './received-texts.ts'
+import { listPaths, markModel, pickMark, type Targeting } from './targeting.ts'
 import type {
   EmbeddingsJob,
   EmbeddingsResponseJob,
@@ -64,16 +65,24 @@ export async function translateEmbeddings(
   if (dimensions !== undefined) request.dimensions = dimensions
   if (purposes !== undefined) request.purposes = purposes
   const batches = splitCall(request, embeddings.inputsMax)
+  const { targets } = plan
+  const targeting: Targeting | undefined = targets && {
+    paths: listPaths(targets, 'embeddings', ({ profileId, upstreamModel }) =>
+      embeddings.write({ model: upstreamModel, input: [] }, settings.providerOptions[profileId])
+    )
+  }
   const calls = batches.map(batch => {
     const written = embeddings.write(batch, settings.providerOptions[plan.profileId])
-    const { method, path, headers, body, bytes } = written
+    const { method, path, headers, bytes } = written
+    const marked = targets === undefined ? { body: written.body } : markModel(written, targets)
+    if (targeting !== undefined) Object.assign(targeting, pickMark(marked))
     return {
       plan,
       operation: 'embeddings' as const,
       method,
       path,
       headers,
-      body: bytes ?? writeBody(body, receivedTexts)
+      body: bytes ?? writeBody(marked.body, receivedTexts)
     }
   })
   const translated: TranslatedEmbeddings = {
@@ -85,6 +94,7 @@ export async function translateEmbeddings(
     requestedModel: requestedModel ?? model,
     answer: { model: requestedModel ?? plan.upstreamModel, encoding }
   }
+  if (targeting !== undefined) translated.targeting = targeting
   if (job.description !== undefined) {
     const { describeEmbeddings } = await loadDescriptions()
     translated.description = describeEmbeddings(read, texts, { user: received.user, options: job.description })

@@ -79,7 +79,9 @@ type SameWireModels = ReadonlyMap<unknown, { protocol: ClientProtocol; outline: 
 
 function listSameWireModels({ aliases }: RouteTable, faces: ProviderFaces): SameWireModels {
   const models = new Map<unknown, { protocol: ClientProtocol; outline: OutlineReader }>()
-  for (const [alias, { providerKind, wire }] of aliases) {
+  for (const [alias, { providerKind, wire, targets }] of aliases) {
+    // The conversation of such a chat is found in its messages.
+    if (targets !== undefined) continue
     const sameWire = lookUpProviderFace(faces, { providerKind, apiMode: 'v1', wire })?.sameWire
     const { protocol, outline } = sameWire ?? {}
     if (protocol !== undefined && outline !== undefined) models.set(alias, { protocol, outline })

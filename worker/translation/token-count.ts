@@ -4,7 +4,7 @@
 import { admitRoute } from '../bridge/admit.ts'
 import { nameModel } from '../bridge/name-model.ts'
 import { listWithoutEffect } from '../bridge/note-members.ts'
-import { type ExecutionPlan, readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
+import { type ExecutionPlan, readForRoute, resolveRoute, type TargetRoute } from '../bridge/resolve-route.ts'
 import { unsupportedSemantic } from '../normalized/index.ts'
 import type { ModelRequest, SameWireCodec, WrittenPost } from '../protocols/face.ts'
 import { findProviderFace, tokenCountFaces } from '../protocols/registry.ts'
@@ -14,6 +14,7 @@ import type { ResourceCall } from '../providers/types.ts'
 import { type BodyWithTexts, readBodyWithTexts, readResponseJson } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import { writeBody } from './received-texts.ts'
+import { listPaths, type MarkedBody, markModel, pickMark } from './targeting.ts'
 import type {
   TaskEnvironment,
   TokenCountJob,
@@ -50,8 +51,16 @@ export async function translateTokenCount(
   const options = settings.providerOptions[plan.profileId]
   const own = sameWire?.protocol === job.protocol && !isEmpty ? sameWire.tokenCount : undefined
   const read = { plan, count, extraHeaders, requestedModel: request.model, ...described }
-  if (own !== undefined)
-    return { ...read, leftOut: [], call: editCount(job, own, { ...received, plan, options }), isSameWire: true }
+  const { targets } = plan
+  const optionsOf = ({ profileId }: TargetRoute) => settings.providerOptions[profileId]
+  if (own !== undefined) {
+    const paths =
+      targets &&
+      listPaths(targets, 'own tokens', target =>
+        own.write({}, { upstreamModel: target.upstreamModel, isStream: false }, optionsOf(target))
+      )
+    return { ...read, leftOut: [], ...editCount(job, own, { ...received, plan, options, paths }), isSameWire: true }
+  }
   if (request.refusal !== undefined) throw request.refusal
   const { refusesUnsupported } = job.context
   const common = { ...read, leftOut: listWithoutEffect({ body, members: face.members }, { plan, refusesUnsupported }) }
@@ -61,7 +70,13 @@ export async function translateTokenCount(
   }
   if (count === 0) return common
   const written = countTokens.write({ model: plan.upstreamModel, input: texts }, options)
-  return { ...common, call: describeCall(plan, written, written.bytes ?? writeBody(written.body, received.texts)) }
+  const marked: MarkedBody = targets === undefined ? { body: written.body } : markModel(written, targets)
+  const call = describeCall(plan, written, written.bytes ?? writeBody(marked.body, received.texts))
+  if (targets === undefined) return { ...common, call }
+  const paths = listPaths(targets, 'tokens', target =>
+    countTokens.write({ model: target.upstreamModel, input: [] }, optionsOf(target))
+  )
+  return { ...common, call, targeting: { paths, ...pickMark(marked) } }
 }
 
 type SameWireCount = NonNullable<SameWireCodec<unknown, unknown>['tokenCount']>
@@ -70,11 +85,19 @@ type SameWireCount = NonNullable<SameWireCodec<unknown, unknown>['tokenCount']>
 function editCount(
   { bytes, context }: TokenCountJob,
   sameWire: SameWireCount,
-  { body, texts, plan, options }: BodyWithTexts & { plan: ExecutionPlan; options: unknown }
-): ResourceCall {
+  {
+    body,
+    texts,
+    plan,
+    options,
+    paths
+  }: BodyWithTexts & { plan: ExecutionPlan; options: unknown; paths: readonly string[] | undefined }
+): Pick<TranslatedTokenCount, 'call' | 'targeting'> {
   const target = { upstreamModel: plan.upstreamModel, isStream: false, wireHeaders: context.wireHeaders }
   const written = sameWire.write(body, target, options)
-  return describeCall(plan, written, editBody(bytes, body, written.edits) ?? writeBody(written.body, texts))
+  const marked: MarkedBody = plan.targets === undefined ? { body: written.body } : markModel(written, plan.targets)
+  const call = describeCall(plan, written, editBody(bytes, body, written.edits) ?? writeBody(marked.body, texts))
+  return paths === undefined ? { call } : { call, targeting: { paths, ...pickMark(marked) } }
 }
 
 function describeCall(plan: ExecutionPlan, { method, path, headers }: WrittenPost, body: Uint8Array): ResourceCall {

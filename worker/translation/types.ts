@@ -13,6 +13,7 @@ import type { ApiMode, EmbeddingsEncoding, ReadContext, ResponseContext, Respons
 import type { EmbeddingsOperation, ProviderFaces, TokenCountProtocol } from '../protocols/registry.ts'
 import type { ChatCall, ResourceCall } from '../providers/types.ts'
 import type { CallDescription, DescriptionOptions } from './call-description.ts'
+import type { Targeting } from './targeting.ts'
 
 /** What every job that begins with a client's body has. */
 interface RequestJob {
@@ -34,7 +35,12 @@ interface Described {
   description?: CallDescription
 }
 
-export interface TranslatedChat extends ChatCall, Described {
+/** Of an alias with several deployments: how the call is sent to each of them. */
+interface Targeted {
+  targeting?: Targeting
+}
+
+export interface TranslatedChat extends ChatCall, Described, Targeted {
   /** Without its messages once it came back from a thread: no later step needs them. */
   request: NormalizedRequest
   /** The client's fields that the route leaves out; absent where it sends all of them (decisions.md 70). */
@@ -58,7 +64,7 @@ export interface EmbeddingsJob extends RequestJob {
   operation: EmbeddingsOperation
 }
 
-interface TranslatedTexts extends Described {
+interface TranslatedTexts extends Described, Targeted {
   extraHeaders: JsonObject | undefined
   /** The model as the client wrote it; undefined where it named none. */
   requestedModel: string | undefined

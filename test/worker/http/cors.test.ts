@@ -27,7 +27,7 @@ t.test('in DEV every origin is allowed with credentials; without an origin only 
     vary: 'Origin',
     'access-control-allow-origin': 'http://a.b',
     'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'x-request-id, request-id, retry-after, x-gateway-ignored'
+    'access-control-expose-headers': 'x-request-id, request-id, retry-after, x-gateway-ignored, x-gateway-target'
   })
   t.same(policy().responseHeaders(undefined), ['vary', 'Origin'])
 })
@@ -70,7 +70,7 @@ t.test(
     t.same(toRecord(policy(env).responseHeaders('https://app.example')), {
       vary: 'Origin',
       'access-control-allow-origin': 'https://app.example',
-      'access-control-expose-headers': 'x-request-id, request-id, retry-after, x-gateway-ignored'
+      'access-control-expose-headers': 'x-request-id, request-id, retry-after, x-gateway-ignored, x-gateway-target'
     })
     t.same(policy(env).responseHeaders('https://other.example'), ['vary', 'Origin'])
   }

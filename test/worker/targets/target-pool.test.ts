@@ -172,7 +172,8 @@ t.test('a respawned worker begins with the rests of the others', async t => {
   lease?.reportEnd(REFUSED)
   const silent = () => undefined
   const channel = { reportRest: silent, reportRestored: silent, beginTrial: async () => false, endTrial: silent }
-  const respawned = createTargetPool({ channel, nowMs: () => 500_000, random: () => 0 }, host.board.list())
+  const respawned = createTargetPool({ channel, nowMs: () => 500_000, random: () => 0 })
+  for (const rest of host.board.list()) respawned.applyRest(rest)
   t.not((await respawned.acquire(targets, request('talk')))?.target, lease?.target)
 })
 

@@ -109,10 +109,14 @@ export class Attempts {
     const { onOutcome, profileId, lifetime } = this.#options
     if (!this.#isRunning) return
     this.#isRunning = false
-    if (onOutcome === undefined || this.#context.signal.aborted || (thrown !== undefined && lifetime.aborted)) return
+    const { onOutcome: onOwnOutcome, signal } = this.#context
+    if (onOutcome === undefined && onOwnOutcome === undefined) return
+    if (signal.aborted || (thrown !== undefined && lifetime.aborted)) return
     // An attempt without a credential did not get it.
     const outcome = describeOutcome(profileId, this.#attempt?.progress ?? 'authorizing', thrown)
-    if (outcome !== undefined) onOutcome(outcome)
+    if (outcome === undefined) return
+    onOutcome?.(outcome)
+    onOwnOutcome?.(outcome)
   }
 
   /**

@@ -152,6 +152,7 @@ export class ProviderClient {
       return Promise.reject(abortError(context.signal))
     }
     attempt.progress = 'connecting'
+    request.onHead = context.onHead
     request.onStart = () => {
       attempt.progress = 'sent'
     }
@@ -329,6 +330,7 @@ class OutgoingRequest implements ExchangeRequest, UnsignedRequest {
   readonly headers: string[]
   readonly body?: Bytes
   onStart: (() => void) | undefined
+  onHead: ((status: number) => void) | undefined
   onBodyTaken: (() => void) | undefined
   readonly #origin: string
 

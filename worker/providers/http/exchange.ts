@@ -20,6 +20,8 @@ export interface ExchangeRequest {
   body?: Bytes
   /** Called when a connection takes the request, before its first byte is written. */
   onStart?: (() => void) | undefined
+  /** Called when the head of the response arrives, before the receiver gets it. */
+  onHead?: ((status: number) => void) | undefined
   /** Called when the connection has taken all of a body that goes out in pieces: nothing reads its memory any more. */
   onBodyTaken?: (() => void) | undefined
 }
@@ -209,6 +211,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#status = status
     this.#phase = 'reading the response'
     this.#startRead()
+    this.#options.request.onHead?.(status)
     try {
       this.#options.receiver.onHead({ status, headers }, this)
     } catch (thrown) {

@@ -1,0 +1,176 @@
+import t, { type Test } from 'tap'
+import { sendJson } from '../../worker/providers/support/stub-upstream.ts'
+import { chatAnswer, type StartedBridge, startBridge } from './executor-support.ts'
+import { ALIAS, type Deployment, startDeployments, type TargetedOptions, targetedProfiles } from './targets-support.ts'
+
+interface Started extends StartedBridge {
+  deployments: Deployment[]
+}
+
+async function start(
+  t: Test,
+  ids: readonly string[],
+  options: TargetedOptions & { env?: Record<string, string> } = {}
+): Promise<Started> {
+  const deployments = await startDeployments(t, ids)
+  const bridge = await startBridge(t, { profiles: targetedProfiles(deployments, options), env: options.env ?? {} })
+  return { ...bridge, deployments }
+}
+
+interface Reply {
+  status: number
+  target: string | null
+  body: { choices?: Array<{ message: { content: string } }>; error?: { message: string; code: string } }
+}
+
+async function ask(url: string, talk: string, more: object = {}): Promise<Reply> {
+  const messages = [{ role: 'user', content: talk }]
+  const body = JSON.stringify({ model: ALIAS, messages, ...more })
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body })
+  const text = await response.text()
+  return { status: response.status, target: response.headers.get('x-gateway-target'), body: JSON.parse(text) }
+}
+
+const countOf = (deployments: readonly Deployment[]) => deployments.map(({ stub }) => stub.requests.length)
+const bodyOf = ({ stub }: Deployment, index = 0) => JSON.parse(stub.requests[index]?.body.toString() ?? '{}')
+
+t.test('a request goes to one target, with its path, its model and its name in the response', async t => {
+  const { url, deployments } = await start(t, ['eu', 'us'], { path: '/<id>/v1' })
+  const seen = new Set<string | null>()
+  for (let index = 0; seen.size < 2; index++) {
+    const { status, target, body } = await ask(url, `talk ${index}`)
+    t.equal(status, 200)
+    t.equal(body.choices?.[0]?.message.content, target)
+    seen.add(target)
+  }
+  for (const deployment of deployments) {
+    t.equal(deployment.stub.requests[0]?.url, `/${deployment.id}/v1/chat/completions`)
+    t.equal(bodyOf(deployment).model, `model-of-${deployment.id}`)
+  }
+})
+
+t.test('all turns of a conversation go to one target, and so do requests with one cache key', async t => {
+  const { url } = await start(t, ['eu', 'us', 'asia'])
+  for (let talk = 0; talk < 8; talk++) {
+    const first = await ask(url, `talk ${talk}`)
+    const more = [
+      { role: 'user', content: `talk ${talk}` },
+      { role: 'assistant', content: 'So.' },
+      { role: 'user', content: 'And?' }
+    ]
+    t.equal((await ask(url, '', { messages: more })).target, first.target)
+    const keyed = await ask(url, 'one', { prompt_cache_key: `session ${talk}` })
+    t.equal((await ask(url, 'other', { prompt_cache_key: `session ${talk}` })).target, keyed.target)
+  }
+})
+
+t.test('a 429 reaches its client, and the next requests go elsewhere', async t => {
+  const { url, deployments, lines } = await start(t, ['eu', 'us'])
+  const [eu, us] = deployments as [Deployment, Deployment]
+  for (const deployment of deployments) {
+    deployment.act = (_, response) =>
+      sendJson(response, 429, { error: { message: 'Slow down.' } }, { 'retry-after': '60' })
+  }
+  const refused = await ask(url, 'talk')
+  t.equal(refused.status, 429)
+  const [failed, other] = refused.target === 'eu' ? [eu, us] : [us, eu]
+  other.act = (_, response) => sendJson(response, 200, chatAnswer(other.id))
+  for (let index = 0; index < 20; index++) t.equal((await ask(url, `talk ${index}`)).target, other.id)
+  t.equal(failed.stub.requests.length, 1)
+  t.match(
+    lines.find(({ event }) => event === 'target_rested'),
+    { profile: failed.id, upstream_model: `model-of-${failed.id}`, rest_ms: 60_000 }
+  )
+})
+
+t.test(
+  'a request whose connection cannot be made is served by another target, without a second one for what was sent',
+  async t => {
+    const { url, deployments } = await start(t, ['eu', 'us'])
+    const [eu, us] = deployments as [Deployment, Deployment]
+    await eu.stub.close()
+    for (let index = 0; index < 20; index++) {
+      const { status, target } = await ask(url, `talk ${index}`)
+      t.equal(status, 200)
+      t.equal(target, 'us')
+    }
+    us.act = (_, response) => sendJson(response, 500, { error: { message: 'Broken.' } })
+    t.match(await ask(url, 'talk'), { status: 500, target: 'us' })
+  }
+)
+
+t.test('a request that was sent stays where it is, whatever comes of it', async t => {
+  const { url, deployments } = await start(t, ['eu', 'us'])
+  for (const deployment of deployments) deployment.act = ({ socket }) => void socket.destroy()
+  t.equal((await ask(url, 'talk')).status, 502)
+  t.equal(
+    countOf(deployments).reduce((sum, count) => sum + count, 0),
+    1
+  )
+})
+
+t.test('the higher priority serves while it can, then the next one', async t => {
+  const { url, deployments } = await start(t, ['main', 'backup'], { shares: { backup: { priority: 1 } } })
+  for (let index = 0; index < 5; index++) t.equal((await ask(url, `talk ${index}`)).target, 'main')
+  await deployments[0]?.stub.close()
+  for (let index = 0; index < 5; index++) t.equal((await ask(url, `talk ${index}`)).target, 'backup')
+})
+
+t.test('where all targets fail, the client gets the error of one', async t => {
+  const { url, deployments } = await start(t, ['eu', 'us'])
+  for (const { stub } of deployments) await stub.close()
+  for (let index = 0; index < 3; index++)
+    t.match(await ask(url, 'talk'), { status: 502, body: { error: { code: 'provider_failure' } } })
+})
+
+t.test('a body that is translated in a thread reaches its target with its conversation', async t => {
+  const env = { GATEWAY_POOL_THREADS: '1', GATEWAY_POOL_THRESHOLD_BYTES: '32768' }
+  const { url, deployments } = await start(t, ['eu', 'us'], { env })
+  const system = 'x'.repeat(100_000)
+  for (let talk = 0; talk < 4; talk++) {
+    const messages = [
+      { role: 'system', content: system },
+      { role: 'user', content: `talk ${talk}` }
+    ]
+    const first = await ask(url, '', { messages })
+    t.equal(first.status, 200)
+    const small = await ask(url, '', { messages: [{ role: 'system', content: system.slice(0, 16_384) }, messages[1]] })
+    t.equal(typeof small.target, 'string')
+    t.equal((await ask(url, '', { messages: [...messages, { role: 'assistant', content: 'a' }] })).target, first.target)
+  }
+  for (const deployment of deployments) {
+    for (const { body } of deployment.stub.requests)
+      t.equal(JSON.parse(body.toString()).model, `model-of-${deployment.id}`)
+  }
+})
+
+t.test('embeddings without a conversation are shared', async t => {
+  const { url, deployments } = await start(t, ['eu', 'us'])
+  for (const { id, stub } of deployments) {
+    const deployment = deployments.find(one => one.stub === stub) as Deployment
+    deployment.act = ({ body }, response) => {
+      const { model, input } = JSON.parse(body.toString())
+      t.equal(model, `model-of-${id}`)
+      const data = input.map((_: string, index: number) => ({ object: 'embedding', index, embedding: [0.5] }))
+      sendJson(response, 200, { object: 'list', data, model, usage: { prompt_tokens: 1, total_tokens: 1 } })
+    }
+  }
+  const seen = new Set<string | null>()
+  for (let index = 0; index < 200 && seen.size < 2; index++) {
+    const body = JSON.stringify({ model: ALIAS, input: ['a'] })
+    const response = await fetch(`${url}/v1/embeddings`, { method: 'POST', body })
+    t.equal(response.status, 200)
+    seen.add(response.headers.get('x-gateway-target'))
+  }
+  t.equal(seen.size, 2)
+})
+
+t.test('an alias with one model has no such header', async t => {
+  const [only] = (await startDeployments(t, ['eu'])) as [Deployment]
+  const profiles = targetedProfiles([only]).map(profile => ({
+    ...profile,
+    models: profile.models.map(({ targets: _targets, ...alias }) => alias)
+  }))
+  const { url } = await startBridge(t, { profiles })
+  t.match(await ask(url, 'talk'), { status: 200, target: null })
+})
