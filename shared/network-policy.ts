@@ -52,3 +52,24 @@ export function classifyHost(url: string): { type: 'name' | 'address'; found: Ad
   if (!isAddress(host)) return { type: 'name', found: classifyName(host) }
   return { type: 'address', found: carriesAddress(host) ? 'forbidden' : classifyAddress(host) }
 }
+
+/**
+ * Whether a policy allows a URL by its letters: the base URL of a profile, or that of its token server or proxy. A public name may have
+ * private addresses inside of a company, so that a policy for private networks allows it without TLS as well.
+ */
+export function allowsUrl(policy: AddressPolicy, url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  const { type, found } = classifyHost(url)
+  const isEncrypted = protocol === 'https:'
+  switch (policy) {
+    case 'public':
+      return found === 'public' && isEncrypted
+    case 'loopback':
+      // A name below `localhost` may be anything in a hosts file: only the name itself is this machine.
+      return found === 'loopback' && !isEncrypted && !hostname.endsWith('.localhost')
+    case 'private':
+      return allowsAddressClass(policy, found, isEncrypted || type === 'name')
+    case 'proxy':
+      return found !== 'forbidden'
+  }
+}

@@ -2,7 +2,7 @@
 // the profile says (bridge.md 4.4, stage B; providers.md 1). Names are not resolved here; their
 // addresses are checked for each new connection.
 
-import { type AddressPolicy, allowsAddressClass, classifyHost, readAddressPolicy } from '../../shared/network-policy.ts'
+import { type AddressPolicy, allowsUrl, classifyHost, readAddressPolicy } from '../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
 
 /**
@@ -22,27 +22,15 @@ export function findDestinationProblem(
  * server or of its proxy.
  */
 export function findUrlProblem(policy: AddressPolicy, url: string): string | undefined {
-  const { protocol, hostname, port } = new URL(url)
+  const { hostname, port } = new URL(url)
   if (port === '0') return INVALID
-  const { type, found } = classifyHost(url)
-  switch (policy) {
-    case 'proxy':
-      return found === 'forbidden' ? PROXY : undefined
-    case 'private':
-      // A public name may have private addresses inside of a company.
-      return allowsAddressClass(policy, found, protocol === 'https:' || type === 'name') ? undefined : PRIVATE
-    case 'public':
-      if (found !== 'public' && !isThisMachine(hostname, found)) return NOT_PUBLIC
-      return found === 'public' && protocol === 'https:' ? undefined : NOT_HTTPS
-    case 'loopback':
-      if (found !== 'public' && !isThisMachine(hostname, found)) return NOT_PUBLIC
-      return found === 'loopback' && protocol === 'http:' ? undefined : NOT_LOOPBACK
-  }
-}
-
-/** A name below `localhost` may be anything in a hosts file: only the name itself is this machine. */
-function isThisMachine(hostname: string, found: string): boolean {
-  return found === 'loopback' && !hostname.endsWith('.localhost')
+  if (allowsUrl(policy, url)) return undefined
+  if (policy === 'private') return PRIVATE
+  if (policy === 'proxy') return PROXY
+  const { found } = classifyHost(url)
+  const isThisMachine = found === 'loopback' && !hostname.endsWith('.localhost')
+  if (found !== 'public' && !isThisMachine) return NOT_PUBLIC
+  return policy === 'public' ? NOT_HTTPS : NOT_LOOPBACK
 }
 
 const INVALID = 'Provider profile destination is invalid.'

@@ -2,7 +2,7 @@
 // place that the profile names, a signature, or a token (bridge.md 4.4 and 8.2; providers.md 1 and 2).
 
 import { canonicalDestination } from '../../../shared/destination.ts'
-import { allowsAddressClass, classifyHost, readAddressPolicy } from '../../../shared/network-policy.ts'
+import { allowsUrl, readAddressPolicy } from '../../../shared/network-policy.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
 import type { Secret } from '../../../shared/secret.ts'
 import { assertNever } from '../../normalized/assert.ts'
@@ -162,12 +162,7 @@ function describeEndpoint(tokenUrl: string, connections: ProviderOrigin): TokenS
 
 /** The preflight has checked every URL of the file; the one of a key is read while the gateway runs. */
 function isAllowed(profile: ProviderProfile, tokenUrl: string): boolean {
-  if (canonicalDestination(tokenUrl) === undefined) return false
-  const policy = readAddressPolicy(profile)
-  const isEncrypted = tokenUrl.startsWith('https:')
-  const { type, found } = classifyHost(tokenUrl)
-  if (policy === 'public' && !isEncrypted) return false
-  return allowsAddressClass(policy, found, isEncrypted || type === 'name')
+  return canonicalDestination(tokenUrl) !== undefined && allowsUrl(readAddressPolicy(profile), tokenUrl)
 }
 
 /** Undefined where a variable has no value: a profile without a route needs none. */
