@@ -1,8 +1,9 @@
 // Reads the TLS files that settings name and proves that they can be used, so that a mistake stops the start with the name of the
 // setting instead of failing every handshake.
+import { checkKeyPair, type Refuse, readCertificates } from '../shared/pem.ts'
 import type { Settings } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
-import { checkKeyPair, type Refuse, readCertificates, readLastingText, readText } from './pem-files.ts'
+import { readLastingText, readText } from './pem-files.ts'
 
 export interface TlsFiles {
   /** PEM texts of the gateway's own certificate, when HTTPS is on. */

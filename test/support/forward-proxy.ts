@@ -5,6 +5,7 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
 
 export interface ForwardProxyOptions {
@@ -27,6 +28,8 @@ export interface ForwardProxy {
   seen: string[]
   /** The headers of each of them. */
   headers: IncomingMessage['headers'][]
+  /** The subject in the certificate of each client that spoke TLS. */
+  clientNames: Array<string | undefined>
   /** Connections of clients that are open at the moment. */
   openSockets(): number
   /** Closes every connection now, as a proxy does that ends. */
@@ -38,6 +41,7 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
   const { credential, refuse, isSilent = false, closes = false, tls } = options
   const seen: string[] = []
   const headers: IncomingMessage['headers'][] = []
+  const clientNames: ForwardProxy['clientNames'] = []
   const sockets = new Set<Socket>()
   const expected = credential === undefined ? undefined : `Basic ${Buffer.from(credential).toString('base64')}`
 
@@ -101,6 +105,7 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
   })
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     sockets.add(socket)
+    if (socket instanceof TLSSocket) clientNames.push(socket.getPeerX509Certificate()?.subject)
     socket.on('close', () => sockets.delete(socket))
   })
   function cut(): void {
@@ -113,7 +118,15 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
   })
   const { port } = server.address() as AddressInfo
   const scheme = tls === undefined ? 'http' : 'https'
-  return { url: `${scheme}://127.0.0.1:${port}`, port, seen, headers, openSockets: () => sockets.size, cut }
+  return {
+    url: `${scheme}://127.0.0.1:${port}`,
+    port,
+    seen,
+    headers,
+    clientNames,
+    openSockets: () => sockets.size,
+    cut
+  }
 }
 
 function resolveHost(host: string): string {

@@ -7,6 +7,7 @@ import { createDestinationGuard, type ResolveHost } from '../egress/checked-look
 import { connectionsExhausted } from '../http/call-failure.ts'
 import { openOrigin, type ProviderOrigin } from '../http/connections.ts'
 import type { ProxyServer } from '../http/proxy.ts'
+import type { TlsFiles } from '../http/tls-files.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 import type { CompatibleLimits } from './limits.ts'
 
@@ -20,13 +21,14 @@ export interface ConnectionOptions {
 
 export interface OpenOptions extends ConnectionOptions, Pick<ExecutorDependencies, 'onConnectionChange'> {
   proxy: ProxyServer | undefined
+  tlsFiles: TlsFiles | undefined
 }
 
 /** Prepares the connections of a profile. None is opened before the first call. */
 export function openConnections(
   profile: ProviderProfile,
   limits: CompatibleLimits,
-  { resolve, ca, proxy, onConnectionChange }: OpenOptions
+  { resolve, ca, proxy, tlsFiles, onConnectionChange }: OpenOptions
 ): ProviderOrigin {
   const { baseUrl } = profile
   const { connectMs, firstByteMs, idleMs, connectionsMax, waitersMax, connectionWaitMs } = limits
@@ -38,6 +40,7 @@ export function openConnections(
     timeouts: { connectMs, writeMs: idleMs, call: response, chat: response, stream: response },
     // Explicit, so that no environment variable switches verification off.
     tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+    tlsFiles,
     proxy,
     proxyGuard: proxy && createDestinationGuard('proxy', { url: proxy.origin }),
     guard: createDestinationGuard(readAddressPolicy(profile), { url: baseUrl, resolve }),

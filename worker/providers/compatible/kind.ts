@@ -16,6 +16,7 @@ import { createErrorRedaction } from '../http/redaction.ts'
 import { RefusedMembers } from '../http/refused-members.ts'
 import { refuseRedirects } from '../http/response-head.ts'
 import type { RetryPolicy } from '../http/retry.ts'
+import { openTlsFiles } from '../http/tls-files.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
 import { createSingleExecutorPool } from '../single-executor-pool.ts'
 import type { Executor } from '../types.ts'
@@ -71,12 +72,6 @@ function createExecutor(
       readSecret: dependencies.readSecret,
       absent: 'none'
     })
-  const open = (destination: ProviderProfile, bounds: CompatibleLimits) =>
-    openConnections(destination, bounds, {
-      ...options,
-      proxy: findProxy(destination.baseUrl),
-      onConnectionChange: dependencies.onConnectionChange
-    })
   const proxies = [findProxy(profile.baseUrl), ...listTokenServers(profile).map(findProxy)]
   // Each executor knows its own secrets: what one provider repeats of them is masked, and no other profile has them.
   const texts = createSecretTexts([
@@ -87,6 +82,14 @@ function createExecutor(
   const redaction = createErrorRedaction(texts.list)
   const log = redaction.protect(dependencies.log)
   const lifetime = new AbortController()
+  const tlsFiles = openTlsFiles({ profileId: profile.profileId, paths: profile, log })
+  const open = (destination: ProviderProfile, bounds: CompatibleLimits) =>
+    openConnections(destination, bounds, {
+      ...options,
+      proxy: findProxy(destination.baseUrl),
+      tlsFiles,
+      onConnectionChange: dependencies.onConnectionChange
+    })
   const connections = open(profile, limits)
   const credential = createProfileCredential({
     profile,

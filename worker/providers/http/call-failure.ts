@@ -2,7 +2,8 @@
 // log and the metrics. It never leaves the executors: their callers get its `error`.
 
 import { GatewayError } from '../../normalized/index.ts'
-import { PROXY_AUTHENTICATION, PROXY_REFUSED } from './proxy-error.ts'
+import { PROXY_AUTHENTICATION, PROXY_REFUSED, ProxyError } from './proxy-error.ts'
+import { describeTlsFailure } from './tls-failure.ts'
 
 /**
  * How a failed exchange is counted where there is no HTTP status to count. Without a credential or a connection there was no exchange;
@@ -112,7 +113,9 @@ export function describeCause(error: GatewayError): string | undefined {
   if (cause === undefined) return undefined
   if (!(cause instanceof Error)) return String(cause).slice(0, CAUSE_TEXT_MAX)
   const code = findCode(cause)
-  return `${code === '' ? cause.name : code}: ${cause.message}`.slice(0, CAUSE_TEXT_MAX)
+  const text =
+    TLS_CODE.test(code) && !(cause instanceof ProxyError) ? describeTlsFailure(code, cause.message) : cause.message
+  return `${code === '' ? cause.name : code}: ${text}`.slice(0, CAUSE_TEXT_MAX)
 }
 
 /** Code of the error that a connection ends with when its address is not allowed. */

@@ -6,7 +6,8 @@ import type { RequestDispatcher } from './forward-dispatcher.ts'
 import { createGate, type Gate } from './gate.ts'
 import { openPool, type PoolOptions } from './pool.ts'
 
-export type { ConnectionListener, TlsOptions } from './pool.ts'
+export type { ConnectionListener } from './pool.ts'
+export type { TlsOptions } from './tls-options.ts'
 
 export interface OriginOptions extends Omit<PoolOptions, 'connectMs'> {
   /** For calls that find no connection free; absent where something else bounds the number of calls. */

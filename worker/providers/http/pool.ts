@@ -2,23 +2,16 @@
 // as configured (upstream.md 1.3; providers.md 1).
 
 import { isIP } from 'node:net'
-import { rootCertificates } from 'node:tls'
+import { rootCertificates, type SecureContext } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
 import { passOverContinue } from './continue-filter.ts'
 import { createForwardDispatcher, type RequestDispatcher } from './forward-dispatcher.ts'
 import type { ProxyServer } from './proxy.ts'
 import { createProxyDial, createTunnelConnector } from './proxy-connector.ts'
-
-/** Which servers are trusted, and which certificate is shown to them. */
-export interface TlsOptions {
-  /** Certificate authorities in place of the usual ones, as PEM text. */
-  ca?: string
-  rejectUnauthorized?: boolean
-  cert?: string
-  key?: string
-  passphrase?: string
-}
+import { keepAlerts } from './tls-alerts.ts'
+import type { TlsFiles, TlsMaterial } from './tls-files.ts'
+import type { TlsOptions } from './tls-options.ts'
 
 export type ConnectionListener = (change: 1 | -1) => void
 
@@ -30,6 +23,8 @@ export interface PoolOptions {
   /** For making one connection, with its proxy and TLS. */
   connectMs: number
   tls?: TlsOptions
+  /** In place of the authorities and the certificate of `tls`: those of files that may change. */
+  tlsFiles?: TlsFiles | undefined
   proxy?: ProxyServer | undefined
   /**
    * Checks the addresses of the host where only some are allowed. A proxy resolves names by itself: behind one only a host that is an
@@ -57,15 +52,14 @@ const KEEP_ALIVE_MS = 4_000
 
 /** Prepares a pool. No connection is opened before the first request. */
 export function openPool(options: PoolOptions): OpenPool {
-  const { origin, tls = {}, connectMs, proxy, guard, proxyGuard } = options
-  const shared = { timeout: connectMs, allowH2: false }
+  const { origin, connectMs, proxy, guard, proxyGuard } = options
   if (proxy === undefined) {
-    const pool = createPool(options, origin, createDial({ ...shared, ...tls }, guard))
+    const pool = createPool(options, origin, createDial(options, 'provider', guard))
     return { dispatcher: pool, pool }
   }
-  const dial = createProxyDial(proxy, createDial({ ...shared, ...proxyTrust(tls) }, proxyGuard))
+  const dial = createProxyDial(proxy, createDial(options, 'proxy', proxyGuard))
   if (origin.startsWith('https:')) {
-    const secure = buildConnector({ ...shared, ...tls })
+    const secure = createDial(options, 'provider', undefined)
     const tunnel = createTunnelConnector({ proxy, dial, secure, timeoutMs: connectMs })
     const pool = createPool(options, origin, refuseAddresses(tunnel, guard))
     return { dispatcher: pool, pool }
@@ -75,13 +69,42 @@ export function openPool(options: PoolOptions): OpenPool {
   return { dispatcher: createForwardDispatcher(origin, proxy, pool), pool }
 }
 
-/** Opens connections straight to a host. */
+/** Opens connections straight to a host, or begins TLS on a socket that is open. */
 function createDial(
-  connect: buildConnector.BuildOptions,
+  { tls = {}, tlsFiles, connectMs }: PoolOptions,
+  peer: keyof TlsMaterial,
   guard: DestinationGuard | undefined
 ): buildConnector.connector {
-  if (guard === undefined) return buildConnector(connect)
-  return refuseAddresses(buildConnector({ ...connect, lookup: guard.lookup }), guard)
+  const connect: buildConnector.BuildOptions = {
+    timeout: connectMs,
+    allowH2: false,
+    ...(peer === 'provider' ? tls : proxyTrust(tls)),
+    ...(guard !== undefined && { lookup: guard.lookup })
+  }
+  if (tlsFiles === undefined) return refuseAddresses(buildConnector(connect), guard)
+  return refuseAddresses(createRenewedConnector(tlsFiles, peer, connect), guard)
+}
+
+/** A connector that looks at the files of TLS for each connection. Sessions of older files are not taken up again. */
+function createRenewedConnector(
+  tlsFiles: TlsFiles,
+  peer: keyof TlsMaterial,
+  connect: buildConnector.BuildOptions
+): buildConnector.connector {
+  let secureContext: SecureContext | undefined
+  let dial: buildConnector.connector | undefined
+  return (options, callback) => {
+    tlsFiles.read().then(
+      material => {
+        if (dial === undefined || secureContext !== material[peer]) {
+          secureContext = material[peer]
+          dial = buildConnector({ ...connect, secureContext })
+        }
+        dial(options, callback)
+      },
+      (thrown: Error) => callback(thrown, null)
+    )
+  }
 }
 
 /** A connector that also checks a host that is an address: no lookup sees it. */
@@ -113,7 +136,7 @@ function checkFirst(
  */
 function proxyTrust({ ca, rejectUnauthorized }: TlsOptions): buildConnector.BuildOptions {
   return {
-    ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
+    ...(ca === undefined ? {} : { ca: [...rootCertificates, ca].flat() }),
     ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized })
   }
 }
@@ -131,7 +154,7 @@ function createPool(
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Without it the time that a server announces would be used, even when it is longer.
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connect: passOverContinue(connect)
+    connect: keepAlerts(passOverContinue(connect))
   })
   if (onConnectionChange === undefined) return pool
   return pool.on('connect', () => onConnectionChange(1)).on('disconnect', () => onConnectionChange(-1))

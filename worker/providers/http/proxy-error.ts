@@ -1,5 +1,7 @@
 // A proxy that cannot be used, so that the failure of a call names the proxy and not the provider.
 
+import { describeTlsFailure } from './tls-failure.ts'
+
 /** Code of a proxy that demands another credential. */
 export const PROXY_AUTHENTICATION = 'PROXY_AUTHENTICATION'
 /** Code of a proxy that refuses a tunnel for good. */
@@ -21,7 +23,7 @@ export class ProxyError extends Error {
 /** The failure of a connection to the proxy itself. */
 export function proxyConnectionError(cause: Error): ProxyError {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : PROXY_UNAVAILABLE
-  return new ProxyError(`The proxy cannot be reached: ${cause.message}`, code, cause)
+  return new ProxyError(`The proxy cannot be reached: ${describeTlsFailure(code, cause.message)}`, code, cause)
 }
 
 /** The failure of a proxy that responds with this status in place of the provider. */

@@ -12,6 +12,7 @@ import {
   type TlsOptions
 } from '../http/connections.ts'
 import type { ProxyServer } from '../http/proxy.ts'
+import { openTlsFiles, type TlsFiles, type TlsFilesOptions } from '../http/tls-files.ts'
 import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
 
 export interface NativeConnections {
@@ -62,22 +63,29 @@ export interface NativeConnectionsOptions {
   proxyFor: (origin: string) => ProxyServer | undefined
   /** Checks the addresses of the proxies; absent where the settings name them. */
   proxyGuard?: DestinationGuard | undefined
+  /** The files of a profile, which win over those of the settings where it names them. */
+  profileFiles?: Omit<TlsFilesOptions, 'otherwise'>
   onConnectionChange?: ConnectionListener | undefined
 }
 
 /** Prepares the connections; none is opened before the first call. Raises `TransportConfigurationError` for unreadable TLS files. */
 export function openNativeConnections(options: NativeConnectionsOptions): NativeConnections {
-  const { settings, baseUrl, guard, proxyFor, proxyGuard, onConnectionChange } = options
+  const { settings, baseUrl, guard, proxyFor, proxyGuard, profileFiles, onConnectionChange } = options
   const { upstream } = settings
   const endpoints = resolveEndpoints(baseUrl, upstream.authUrl)
-  const trust = readTrust(upstream)
+  const own = profileFiles?.paths ?? {}
+  // Naming authorities asks for them to be checked.
+  const trust = own.caFile === undefined ? readTrust(upstream) : { rejectUnauthorized: true }
+  const shown = own.clientCertFile === undefined ? readClientCertificate(upstream) : {}
+  const files = profileFiles && openProfileFiles(profileFiles, trust, shown)
   const callMs = Math.ceil(upstream.timeout * 1000)
   const common = { proxyGuard, onConnectionChange, timeouts: readTimeouts(settings, callMs) }
   const toApi = {
     ...common,
     origin: endpoints.apiOrigin,
     proxy: proxyFor(endpoints.apiOrigin),
-    tls: { ...trust, ...readClientCertificate(upstream) },
+    tls: { ...trust, ...shown },
+    tlsFiles: files?.api,
     guard
   }
   const connectionsMax = upstream.maxConnections ?? API_CONNECTIONS_MAX_DEFAULT
@@ -88,6 +96,7 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
     origin: endpoints.oauth.origin,
     proxy: proxyFor(endpoints.oauth.origin),
     tls: trust,
+    tlsFiles: files?.oauth,
     connectionsMax: TOKEN_CONNECTIONS_MAX
   })
   const all = [api, oauth, passwordToken]
@@ -117,6 +126,19 @@ function readTimeouts({ upstream, streamIdleTimeoutSeconds }: ConnectionSettings
     call: { headMs: callMs, idleMs: callMs },
     chat: { headMs: chatHeadMs, idleMs: callMs },
     stream: { headMs: chatHeadMs, idleMs: Math.ceil(streamIdleTimeoutSeconds * 1000) }
+  }
+}
+
+/** The certificate of a profile is shown to the API alone, as that of the settings is. */
+function openProfileFiles(
+  options: Omit<TlsFilesOptions, 'otherwise'>,
+  trust: TlsOptions,
+  shown: TlsOptions
+): { api: TlsFiles | undefined; oauth: TlsFiles | undefined } {
+  const { caFile } = options.paths
+  return {
+    api: openTlsFiles({ ...options, otherwise: { ...trust, ...shown } }),
+    oauth: openTlsFiles({ ...options, paths: caFile === undefined ? {} : { caFile }, otherwise: trust })
   }
 }
 

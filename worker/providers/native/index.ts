@@ -63,7 +63,9 @@ function createPool(
   const guard = createGuard(profile, origin, options)
   const proxyFor = (target: string) => findProxy(profile, target, dependencies)
   const proxyGuard = origin === 'file' ? createDestinationGuard('proxy') : undefined
-  const open = () => openNativeConnections({ settings, baseUrl, guard, proxyFor, proxyGuard, onConnectionChange })
+  const profileFiles = { profileId: profile.profileId, paths: profile, log }
+  const open = () =>
+    openNativeConnections({ settings, baseUrl, guard, proxyFor, proxyGuard, profileFiles, onConnectionChange })
   if (origin === 'file') {
     // No client brings a credential for a profile of a file (bridge.md 7.2).
     return createSingleExecutorPool(

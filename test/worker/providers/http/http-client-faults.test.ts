@@ -5,6 +5,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { Client } from 'undici'
+import { createAuthority } from '../../../support/certificates.ts'
+import { startDemandingServer } from '../../../support/demanding-server.ts'
 
 /** A server that answers each piece of a request with the same bytes. */
 async function startServer(t: Test, answer: string): Promise<string> {
@@ -35,3 +37,11 @@ t.test(
     await t.rejects(ask(`HTTP/1.1 100 Continue\r\n\r\n${final}`), { name: 'SocketError' })
   }
 )
+
+t.test('the alert behind a handshake is lost (worker/providers/http/tls-alerts.ts)', async t => {
+  const authority = createAuthority(t)
+  const port = await startDemandingServer(t, authority.issue({ name: 'server' }), authority)
+  const client = new Client(`https://127.0.0.1:${port}`, { allowH2: false, connect: { ca: authority.cert } })
+  t.teardown(() => client.destroy())
+  await t.rejects(client.request({ method: 'POST', path: '/', body: '{}' }), { message: 'other side closed' })
+})

@@ -1,6 +1,8 @@
 // Native profiles of a file: each has its own destination and authorization key, and the settings
 // give the rest (bridge.md 7.2).
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator, type Emulator } from '../../../../ops/emulator/server.ts'
 import type { ProviderProfile } from '../../../../shared/profile.ts'
@@ -10,6 +12,8 @@ import { findProviderFace, providerFaces } from '../../../../worker/protocols/re
 import type { ResolveHost } from '../../../../worker/providers/egress/checked-lookup.ts'
 import { createNativeKind, readNativeOptions } from '../../../../worker/providers/native/index.ts'
 import { createExecutors } from '../../../../worker/providers/registry.ts'
+import { createAuthority } from '../../../support/certificates.ts'
+import { type ForwardProxy, startForwardProxy } from '../../../support/forward-proxy.ts'
 import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 import { readsInline } from '../support/large-responses.ts'
 import { createMemoryLog } from '../support/log.ts'
@@ -146,4 +150,47 @@ t.test('the authorization of a client never reaches a profile of a file', async 
   t.throws(() => executors.acquire('a', { type: 'access-token', accessToken: new Secret('t') }), {
     code: 'invalid_upstream_authorization'
   })
+})
+
+t.test('the proxy, authorities and client certificate of a profile win over those of the settings', async t => {
+  const fixtures = join(import.meta.dirname, '..', '..', '..', 'ops', 'emulator', 'fixtures')
+  const read = (name: string): string => readFileSync(join(fixtures, name), 'utf8')
+  const authority = createAuthority(t)
+  const client = authority.issue({ name: 'client of the profile' })
+  const emulator = await createEmulator({
+    tls: { ...authority.issue({ name: 'upstream' }), ca: `${authority.cert}\n${read('ca.pem')}` }
+  })
+  t.teardown(() => emulator.close())
+  const [own, environment] = [await startForwardProxy(t), await startForwardProxy(t)]
+  const env = {
+    UPSTREAM_AUTH_URL: emulator.authUrl,
+    UPSTREAM_CA_BUNDLE_FILE: join(fixtures, 'ca.pem'),
+    UPSTREAM_CERT_FILE: join(fixtures, 'client.pem'),
+    UPSTREAM_KEY_FILE: join(fixtures, 'client.key'),
+    HTTPS_PROXY: environment.url
+  }
+  const caFile = authority.certFile
+  const shown = { clientCertFile: client.certFile, clientKeyFile: client.keyFile }
+  const rows: Array<[more: Partial<ProviderProfile>, proxy: ForwardProxy | undefined, name: string]> = [
+    [{ caFile, ...shown, proxy: own.url }, own, 'client of the profile'],
+    [{ caFile, proxy: 'none' }, undefined, 'gateway test client'],
+    [{ caFile }, environment, 'gateway test client']
+  ]
+  for (const [more, proxy, name] of rows) {
+    emulator.reset()
+    for (const { seen } of [own, environment]) seen.length = 0
+    const { chat } = start(t, [{ ...profileOf('a', emulator.baseUrl), ...more }], {
+      env,
+      credentials: { a: basic('a:secret-of-a') }
+    })
+    await chat('a')
+    t.strictSame(
+      emulator.requests.map(request => request.clientCertificate),
+      [null, name]
+    )
+    t.equal(own.seen.length > 0, proxy === own)
+    t.equal(environment.seen.length > 0, proxy === environment)
+  }
+  const { chat } = start(t, [profileOf('a', emulator.baseUrl)], { env, credentials: { a: basic('a:secret-of-a') } })
+  t.match(await rejection(chat('a')), { code: 'provider_failure' }, 'the settings know no authority of this upstream')
 })

@@ -1,0 +1,29 @@
+// A TLS server that demands a client certificate and ends the connection with an alert, as servers with OpenSSL do. A server of node
+// closes the connection without one.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Test } from 'tap'
+import type { Authority, Issued } from './certificates.ts'
+import { findFreePort } from './free-port.ts'
+
+/**
+ * Starts the server; it ends with the test.
+ * @param authority of the certificates that it accepts.
+ * @returns its port on this machine.
+ */
+export async function startDemandingServer(t: Test, server: Issued, authority: Authority): Promise<number> {
+  const port = await findFreePort()
+  const files = ['-cert', server.certFile, '-key', server.keyFile, '-CAfile', authority.certFile]
+  const verify = ['-Verify', '1', '-verify_return_error']
+  const child = spawn('openssl', ['s_server', '-accept', `127.0.0.1:${port}`, ...files, ...verify, '-www'], {
+    stdio: ['ignore', 'pipe', 'ignore']
+  })
+  t.teardown(async () => {
+    const exited = once(child, 'exit')
+    child.kill()
+    await exited
+  })
+  await once(child.stdout, 'data')
+  return port
+}
