@@ -33,9 +33,10 @@ function checkClientCertificate({ clientCertFile, clientKeyFile }: ProviderProfi
   if (cert !== undefined && key !== undefined) checkKeyPair({ certSetting, cert, keySetting, key }, refuse)
 }
 
-function checkServiceAccount({ auth }: ProviderProfile, refuse: Refuse): void {
+function checkServiceAccount(profile: ProviderProfile, refuse: Refuse): void {
+  const { auth } = profile
   if (auth?.type !== 'google_service_account') return
   const text = readLastingText(ACCOUNT_FILE, auth.file, refuse)
-  const expectation = text === undefined ? undefined : findServiceAccountProblem(text)
+  const expectation = text === undefined ? undefined : findServiceAccountProblem(text, profile)
   if (expectation !== undefined) refuse(ACCOUNT_FILE, expectation)
 }

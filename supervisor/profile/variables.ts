@@ -38,7 +38,7 @@ export function listVariables(profile: ProviderProfile): ProfileVariable[] {
     ...(proxyCredentialEnv === undefined
       ? []
       : [{ name: proxyCredentialEnv, place: ['proxy_credential_env'], findProblem: findProxyProblem }]),
-    ...(auth === undefined ? [] : listAuthVariables(auth)),
+    ...(auth === undefined ? [] : listAuthVariables(auth, profile)),
     ...listEntries(headers).map(name => ({ name, place: ['headers'], findProblem: findHeaderProblem })),
     ...listEntries(query).map(name => ({ name, place: ['query'], findProblem: findParameterProblem }))
   ]
@@ -50,7 +50,7 @@ export function listVariableNames(profiles: readonly ProviderProfile[]): string[
   return [...new Set(names)].flatMap(name => [name, `${name}${FILE_SUFFIX}`])
 }
 
-function listAuthVariables(auth: ProfileAuth): ProfileVariable[] {
+function listAuthVariables(auth: ProfileAuth, profile: ProviderProfile): ProfileVariable[] {
   switch (auth.type) {
     case 'header':
     case 'query':
@@ -67,7 +67,7 @@ function listAuthVariables(auth: ProfileAuth): ProfileVariable[] {
             {
               name: auth.env,
               place: ['auth', 'google_service_account', 'env'],
-              findProblem: findServiceAccountProblem
+              findProblem: value => findServiceAccountProblem(value, profile)
             }
           ]
     case 'aws_sigv4':

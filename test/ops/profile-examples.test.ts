@@ -73,7 +73,7 @@ t.test(
 )
 
 function writeServiceAccount(path: string): string {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   const key = { type: 'service_account', client_email: 'gateway@fake.example', private_key }
   writeFileSync(path, JSON.stringify(key))

@@ -103,7 +103,7 @@ t.test('providers 17: the inspect document shows every member without a value, a
 })
 
 t.test('providers 17: each form of credentials is shown by its type, its place and its variables', async t => {
-  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' })
   const account = JSON.stringify({ type: 'service_account', client_email: plant(), private_key: key })
   const oauth2 = {
     token_url: 'https://login.example/tenant/token',

@@ -214,6 +214,10 @@ t.test('providers 5: files of certificates are proven before the start, without 
 })
 
 t.test('providers 6: the key of a service account is proven, in its file and in its variable', async t => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const pkcs1 = String(privateKey.export({ type: 'pkcs1', format: 'pem' }))
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  const elliptic = String(ec.export({ type: 'pkcs8', format: 'pem' }))
   const rows: ReadonlyArray<readonly [text: string, problem: string]> = [
     [CANARY, 'must hold the key of a service account in JSON'],
     ['[]', 'must hold the key of a service account in JSON'],
@@ -222,7 +226,20 @@ t.test('providers 6: the key of a service account is proven, in its file and in 
       'must hold a key whose type is service_account'
     ],
     [JSON.stringify({ ...JSON.parse(account), client_email: '' }), 'must hold a key with client_email'],
-    [JSON.stringify({ ...JSON.parse(account), private_key: CANARY }), 'must hold a key with private_key in PEM form']
+    ...[CANARY, elliptic, pkcs1].map(
+      private_key =>
+        [
+          JSON.stringify({ ...JSON.parse(account), private_key }),
+          'must hold a key whose private_key is an RSA key in PKCS #8 form'
+        ] as const
+    ),
+    ...['http://oauth2.example/token', 'https://10.0.0.1/token', CANARY, 5].map(
+      token_uri =>
+        [
+          JSON.stringify({ ...JSON.parse(account), token_uri }),
+          'must hold a key whose token_uri the network policy of the profile allows'
+        ] as const
+    )
   ]
   const withAccount = (google_service_account: Members) => ({ credential_env: null, auth: { google_service_account } })
   t.equal(inspectFile(v3(withAccount({ file: file('right.json', account) })), { environment: {} }).exitCode, 0)
