@@ -2,6 +2,7 @@
 // (operations.md 3.7). The supervisor has one pool for the host; a gateway without a supervisor has
 // its own.
 import type { ProviderProfile } from './profile.ts'
+import { listDestinations } from './profile-routes.ts'
 import { createSemaphore, type Semaphore } from './semaphore.ts'
 import type { Settings } from './settings.ts'
 
@@ -145,9 +146,12 @@ function findAliasLimits(
     const key = createSlotKey(profileId, upstreamModel)
     limits.set(key, Math.min(slots, limits.get(key) ?? slots))
   }
-  for (const { profileId, models, publicPrefix } of profiles) {
-    for (const { publicAlias, upstreamModel, enabled } of models) {
-      if (enabled) limit(profileId, upstreamModel, perModel.get(foldModelName(publicAlias)))
+  for (const profile of profiles) {
+    const { profileId, models, publicPrefix } = profile
+    for (const alias of models) {
+      if (!alias.enabled) continue
+      const slots = perModel.get(foldModelName(alias.publicAlias))
+      for (const one of listDestinations(profile, alias)) limit(one.profileId, one.upstreamModel, slots)
     }
     if (publicPrefix === undefined) continue
     for (const [name, slots] of perModel) {

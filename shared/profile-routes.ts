@@ -1,7 +1,7 @@
 // What follows from a set of profiles for routing: the dynamic profile, the declared aliases, and
 // which of them this build can execute (bridge.md 4.2, 7.2 and 9.1).
 import { NATIVE_PROVIDER_KIND } from './native-profile.ts'
-import type { ModelAlias, ModelCapabilities, ProfileSet, ProviderProfile } from './profile.ts'
+import type { AliasTarget, ModelAlias, ModelCapabilities, ProfileSet, ProviderProfile } from './profile.ts'
 
 /** An alias with its profile. */
 export interface DeclaredAlias {
@@ -62,6 +62,14 @@ export function findPrefixed<Place extends { readonly publicPrefix: string }>(
 /** Every alias in the order of the file, disabled ones included. */
 export function listAliases({ profiles }: Pick<ProfileSet, 'profiles'>): DeclaredAlias[] {
   return profiles.flatMap(profile => profile.models.map(alias => ({ profile, alias })))
+}
+
+/** Where the requests of an alias may go: its targets, else the model of its own profile (decisions.md 116). */
+export function listDestinations(
+  { profileId }: Pick<ProviderProfile, 'profileId'>,
+  { upstreamModel, targets }: Pick<ModelAlias, 'upstreamModel' | 'targets'>
+): ReadonlyArray<Pick<AliasTarget, 'profileId' | 'upstreamModel'>> {
+  return targets ?? [{ profileId, upstreamModel }]
 }
 
 /** Whether a provider of this kind is external: every kind but the native upstream's. */

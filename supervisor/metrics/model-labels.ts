@@ -6,7 +6,7 @@ import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import { createModelBound, OTHER_MODEL } from '../../shared/metrics/limits.ts'
 import { createSlotKey, foldModelName, modelOf } from '../../shared/model-slots.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
-import { listAliases, listPrefixedProfiles } from '../../shared/profile-routes.ts'
+import { listAliases, listDestinations, listPrefixedProfiles } from '../../shared/profile-routes.ts'
 
 /** The names as of one catalog. */
 export interface ModelNames {
@@ -38,7 +38,9 @@ export function createModelNaming(options: {
     const byFoldedName = new Map<string, string>()
     const add = (map: Map<string, string>, key: string, name: string) => map.has(key) || map.set(key, name)
     for (const { profile, alias } of aliases) {
-      add(byKey, createSlotKey(profile.profileId, alias.upstreamModel), alias.publicAlias)
+      for (const { profileId, upstreamModel } of listDestinations(profile, alias)) {
+        add(byKey, createSlotKey(profileId, upstreamModel), alias.publicAlias)
+      }
       add(byFoldedName, foldModelName(alias.publicAlias), alias.publicAlias)
     }
     for (const { id, providerProfileId } of catalog?.models ?? []) {

@@ -4,7 +4,7 @@ import type { Logger } from '../../shared/logging.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { JsonObject } from '../normalized/index.ts'
-import type { CallContext, Executor } from '../providers/types.ts'
+import type { CallContext, CalledProfile, Executor } from '../providers/types.ts'
 import type { ChosenTarget } from './execute-on-target.ts'
 import { planUpstreamHeaders } from './upstream-headers.ts'
 
@@ -15,8 +15,8 @@ export interface CallContextOptions {
   wantsFileBytes?: boolean
   /** Tells the client which fields were left out after the request was planned. */
   onLeftOut?: (paths: readonly string[]) => void
-  /** Kind of the provider, of a call that belongs to no planned request. */
-  providerKind?: string
+  /** The profile, of a call that belongs to no planned request. */
+  profile?: CalledProfile
 }
 
 /**
@@ -26,7 +26,7 @@ export interface CallContextOptions {
 export function createCallContext(
   { log }: { log: Logger },
   context: RequestContext,
-  { extraHeaders, wantsFileBytes = false, onLeftOut, providerKind }: CallContextOptions,
+  { extraHeaders, wantsFileBytes = false, onLeftOut, profile }: CallContextOptions,
   { forwardsHeaders }: Pick<Executor, 'forwardsHeaders'>,
   { plan, hooks }: { plan?: ExecutionPlan; hooks?: ChosenTarget['hooks'] } = {}
 ): CallContext {
@@ -52,8 +52,8 @@ export function createCallContext(
       hooks?.onUpstreamCallStarted?.()
       context.upstreamCallStarted()
     },
-    onUpstreamCall: report => context.upstreamCall(providerKind === undefined ? report : { ...report, providerKind }),
-    onUpstreamFailure: errorType => context.upstreamFailed(errorType, providerKind),
+    onUpstreamCall: report => context.upstreamCall(profile === undefined ? report : { ...report, profile }),
+    onUpstreamFailure: errorType => context.upstreamFailed(errorType, profile),
     onAnomaly: (name, details) => context.anomaly(name, details)
   }
 }

@@ -94,9 +94,8 @@ export function createCatalogReader(dependencies: {
         ({ profileId }) => force || !isInventoryFresh(current, profileId, nowMs)
       )
       const refreshes = due.map(profile => {
-        const { profileId, providerKind } = profile
-        const describeCall = (executor: Executor) =>
-          createCallContext(dependencies, context, { providerKind }, executor)
+        const { profileId } = profile
+        const describeCall = (executor: Executor) => createCallContext(dependencies, context, { profile }, executor)
         return channel.refreshCatalog(() => discover(profile, authorization, describeCall), {
           profileId,
           force,

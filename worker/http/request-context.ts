@@ -9,7 +9,7 @@ import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observa
 import type { Caller, PlannedFacts, RemoteParent } from '../observation/observer.ts'
 import type { Family, Operation, Protocol } from '../operations/operation.ts'
 import type { ApiMode } from '../protocols/face.ts'
-import type { UpstreamAuthorization } from '../providers/types.ts'
+import type { CalledProfile, UpstreamAuthorization } from '../providers/types.ts'
 import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { QueryValues } from './families.ts'
@@ -267,9 +267,9 @@ export class RequestContext extends ObservedRequest {
     super.planned(facts)
   }
 
-  override upstreamFailed(errorType: string, providerKind?: string): void {
+  override upstreamFailed(errorType: string, profile?: CalledProfile): void {
     this.#upstreamErrorType = errorType
-    super.upstreamFailed(errorType, providerKind)
+    super.upstreamFailed(errorType, profile)
   }
 
   /**

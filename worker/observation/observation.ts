@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '../../shared/logging.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
-import type { UpstreamCallReport } from '../providers/types.ts'
+import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
 import { combineDescriptionOptions, NO_CONTENT } from '../translation/call-description.ts'
 import type {
   AnomalyDetails,
@@ -90,8 +90,8 @@ class ObserverList implements Observation {
     this.#notify(request, observer => observer.upstreamCall?.(request, report))
   }
 
-  upstreamFailed(request: RequestView, errorType: string, providerKind: string | undefined): void {
-    this.#notify(request, observer => observer.upstreamFailed?.(request, errorType, providerKind))
+  upstreamFailed(request: RequestView, errorType: string, profile: CalledProfile | undefined): void {
+    this.#notify(request, observer => observer.upstreamFailed?.(request, errorType, profile))
   }
 
   firstByte(request: RequestView, afterMs: number): void {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { Protocol } from '../operations/operation.ts'
-import type { UpstreamCallReport } from '../providers/types.ts'
+import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
 import type { Observation } from './observation.ts'
 import type {
   AnomalyDetails,
@@ -192,10 +192,10 @@ export abstract class ObservedRequest implements RequestView {
 
   /**
    * A call to the provider finally failed, with this error type of operations.md 7.3.
-   * `providerKind` is that of a call that belongs to no planned request.
+   * `profile` is that of a call that belongs to no planned request.
    */
-  upstreamFailed(errorType: string, providerKind?: string): void {
-    this.#observation?.upstreamFailed(this, errorType, providerKind)
+  upstreamFailed(errorType: string, profile?: CalledProfile): void {
+    this.#observation?.upstreamFailed(this, errorType, profile)
   }
 
   get hasFirstByte(): boolean {

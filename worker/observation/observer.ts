@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { Operation, Protocol } from '../operations/operation.ts'
-import type { UpstreamCallReport } from '../providers/types.ts'
+import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
 import type { CallDescription, DescriptionOptions } from '../translation/call-description.ts'
 
 export type { CallDescription, DescriptionOptions } from '../translation/call-description.ts'
@@ -257,9 +257,9 @@ export interface RequestObserver {
   upstreamCall?(request: RequestView, report: UpstreamCallReport): void
   /**
    * A call to the provider finally failed, after its last attempt; `errorType` is one of the words
-   * of `ClosedFacts`, `providerKind` that of a call that belongs to no planned request.
+   * of `ClosedFacts`, `profile` that of a call that belongs to no planned request.
    */
-  upstreamFailed?(request: RequestView, errorType: string, providerKind: string | undefined): void
+  upstreamFailed?(request: RequestView, errorType: string, profile: CalledProfile | undefined): void
   /** The first byte of the response was handed to the connection, `afterMs` after the start. */
   firstByte?(request: RequestView, afterMs: number): void
   /**

@@ -2,6 +2,7 @@
 // one in `protocols/registry.ts`.
 
 import { systemClock } from '../../shared/clock.ts'
+import { labelProvider } from '../../shared/metrics/provider-label.ts'
 import { type ProfileCredentials, type ProfileSet, secretKey } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { chatCompatibleKind } from './compatible/chat.ts'
@@ -38,7 +39,7 @@ export interface ExecutorsOptions
   /** `Math.random` unless given. */
   random?: () => number
   /** Called for each connection to a provider that opens (1) or closes (-1), for the metrics. */
-  onConnectionChange?: ((providerKind: string, change: 1 | -1) => void) | undefined
+  onConnectionChange?: ((provider: string, change: 1 | -1) => void) | undefined
 }
 
 /**
@@ -71,7 +72,7 @@ export function createExecutors(options: ExecutorsOptions): Executors {
         now,
         monotonicMs,
         random,
-        onConnectionChange: onConnectionChange && (change => onConnectionChange(profile.providerKind, change))
+        onConnectionChange: onConnectionChange && (change => onConnectionChange(labelProvider(profile), change))
       })
     )
   }

@@ -2,6 +2,7 @@
 
 import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
+import type { ProviderProfile } from '../../shared/profile.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
@@ -29,9 +30,12 @@ export interface UpstreamCallReport {
   httpStatus: number | undefined
   /** From the request's first byte to the response's last. */
   durationMs: number
-  /** Kind of the provider, of a call that belongs to no planned request. */
-  providerKind?: string
+  /** The profile, of a call that belongs to no planned request. */
+  profile?: CalledProfile
 }
+
+/** The profile whose provider was called. */
+export type CalledProfile = Pick<ProviderProfile, 'profileId' | 'providerKind'>
 
 /** What an executor needs of the request that it works for. */
 export interface CallContext {

@@ -318,40 +318,43 @@ t.test('operations 68: a scrape holds no content, key, id or address', async t =
   }
 })
 
-t.test('the aliases of a profile file are counted by their names, and their provider by its kind', async t => {
-  const alias = { alias: 'house-model', model: 'emulator-large' }
-  const gateway = await startProfileGateway(t, {
-    profiles: [writeChatProfile({ id: 'secret-profile', baseUrl: chatBaseUrl(emulator), aliases: [alias] })],
-    env: { GATEWAY_METRICS_ENABLED: 'True' }
-  })
-  for (const family of families) {
-    for (const stream of [false, true]) {
-      const query = family === 'content' && stream ? '?alt=sse' : ''
-      const { status } = await askIn(gateway, family, '[[usage:3,2,0]]', { model: 'house-model', stream, query })
-      t.equal(status, 200, `${family} ${stream}`)
+t.test(
+  'the aliases of a profile file are counted by their names, and their provider by its profile (decisions.md 116)',
+  async t => {
+    const alias = { alias: 'house-model', model: 'emulator-large' }
+    const gateway = await startProfileGateway(t, {
+      profiles: [writeChatProfile({ id: 'house-profile', baseUrl: chatBaseUrl(emulator), aliases: [alias] })],
+      env: { GATEWAY_METRICS_ENABLED: 'True' }
+    })
+    for (const family of families) {
+      for (const stream of [false, true]) {
+        const query = family === 'content' && stream ? '?alt=sse' : ''
+        const { status } = await askIn(gateway, family, '[[usage:3,2,0]]', { model: 'house-model', stream, query })
+        t.equal(status, 200, `${family} ${stream}`)
+      }
     }
-  }
-  const labels = { provider: 'chat_compatible' }
-  const metrics = await scrapeUntil(gateway, text => requestsOf(text, labels) === 8, 'all are counted')
-  for (const [name, tokens] of [
-    ['input', 3],
-    ['output', 2]
-  ] as const) {
-    t.equal(metrics.sum(`gateway_tokens_${name}_total`, { ...labels, model: 'house-model' }), 8 * tokens)
-  }
-  t.equal(metrics.sum('gateway_time_to_first_token_seconds_count', { ...labels, model: 'house-model' }), 4)
-  t.equal(metrics.sum('gateway_upstream_requests_total', { ...labels, status: '200' }), 8)
-  const { text } = await fetchMetrics(`${gateway.url}/metrics`)
-  for (const inner of ['secret-profile', 'emulator-large', String(emulator.port)]) t.notOk(text.includes(inner), inner)
+    const labels = { provider: 'house-profile' }
+    const metrics = await scrapeUntil(gateway, text => requestsOf(text, labels) === 8, 'all are counted')
+    for (const [name, tokens] of [
+      ['input', 3],
+      ['output', 2]
+    ] as const) {
+      t.equal(metrics.sum(`gateway_tokens_${name}_total`, { ...labels, model: 'house-model' }), 8 * tokens)
+    }
+    t.equal(metrics.sum('gateway_time_to_first_token_seconds_count', { ...labels, model: 'house-model' }), 4)
+    t.equal(metrics.sum('gateway_upstream_requests_total', { ...labels, status: '200' }), 8)
+    const { text } = await fetchMetrics(`${gateway.url}/metrics`)
+    for (const inner of ['emulator-large', String(emulator.port)]) t.notOk(text.includes(inner), inner)
 
-  // The provider has sent status 200, and an error that states none or another than the client gets.
-  for (const text of ['[[errframe]]', '[[okerror:401]]', '[[okerror:529]]']) {
-    await post(`${gateway.url}/v1/chat/completions`, chat(text, { model: 'house-model', stream: true }))
+    // The provider has sent status 200, and an error that states none or another than the client gets.
+    for (const text of ['[[errframe]]', '[[okerror:401]]', '[[okerror:529]]']) {
+      await post(`${gateway.url}/v1/chat/completions`, chat(text, { model: 'house-model', stream: true }))
+    }
+    const failed = await scrapeUntil(gateway, text => requestsOf(text, labels) === 11, 'the failed ones are counted')
+    const statuses = failed.samples('gateway_upstream_errors_total', labels).map(sample => sample.labels.status)
+    t.same(statuses, ['401', '529', 'protocol_error'])
   }
-  const failed = await scrapeUntil(gateway, text => requestsOf(text, labels) === 11, 'the failed ones are counted')
-  const statuses = failed.samples('gateway_upstream_errors_total', labels).map(sample => sample.labels.status)
-  t.same(statuses, ['401', '529', 'protocol_error'])
-})
+)
 
 t.test('an unexpected but usable response of the provider is counted', async t => {
   t.equal((await post(`${shared.url}/v1/chat/completions`, chat('[[finish:odd]]'))).status, 200)

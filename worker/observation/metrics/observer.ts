@@ -1,7 +1,9 @@
 // Counts the requests of a worker (operations.md 7.2 to 7.5). Labels are the route's template,
 // fixed words and names that the gateway knows: nothing that a client can choose freely.
+
+import { labelProvider } from '../../../shared/metrics/provider-label.ts'
 import type { MetricRegistry } from '../../../shared/metrics/registry.ts'
-import type { UpstreamCallReport } from '../../providers/types.ts'
+import type { CalledProfile, UpstreamCallReport } from '../../providers/types.ts'
 import type { ClosedFacts, PlannedFacts, RequestObserver, RequestView } from '../observer.ts'
 import type { ModelLabel } from './model-label.ts'
 
@@ -19,7 +21,7 @@ interface Life {
   isStreamCounted: boolean
   firstTokenMs: number | undefined
   hasUpstreamCall: boolean
-  /** The kind of provider that was called; a list of models has no planned one. */
+  /** The provider that was called; a list of models has no planned one. */
   called: string | undefined
   upstreamMs: number
   /** The status of the last exchange with the provider, when it was counted as an error. */
@@ -73,17 +75,17 @@ class MetricsObserver implements RequestObserver {
     if (life !== undefined) life.isAuthenticationFailed = true
   }
 
-  planned(request: RequestView, { model, providerKind }: PlannedFacts): void {
+  planned(request: RequestView, { model, providerKind, profileId }: PlannedFacts): void {
     const life = lifeOf(request)
     if (life === undefined) return
-    life.provider = providerKind
+    life.provider = labelProvider({ providerKind, profileId })
     life.model = this.#labelModel(model)
   }
 
-  upstreamCall(request: RequestView, { status, durationMs, attempt, providerKind }: UpstreamCallReport): void {
+  upstreamCall(request: RequestView, { status, durationMs, attempt, profile }: UpstreamCallReport): void {
     const life = lifeOf(request)
     if (life === undefined) return
-    const provider = providerKind ?? life.provider
+    const provider = profile === undefined ? life.provider : labelProvider(profile)
     const { protocol, route } = request
     const { upstreamDurations, upstreamErrors, upstreamRequests, upstreamRetries } = this.#series
     life.hasUpstreamCall = true
@@ -100,12 +102,13 @@ class MetricsObserver implements RequestObserver {
    * Counts a failure that the status of no exchange shows: an error or unusable content in a
    * response with status 200.
    */
-  upstreamFailed(request: RequestView, errorType: string, providerKind: string | undefined): void {
+  upstreamFailed(request: RequestView, errorType: string, profile: CalledProfile | undefined): void {
     const life = lifeOf(request)
     const status = errorType.replace(/^http_/, '')
     if (life === undefined || life.lastErrorStatus === status || !isError(status)) return
     const { protocol, route } = request
-    this.#series.upstreamErrors.at(protocol, providerKind ?? life.provider, route, status).add(1)
+    const provider = profile === undefined ? life.provider : labelProvider(profile)
+    this.#series.upstreamErrors.at(protocol, provider, route, status).add(1)
   }
 
   firstByte(request: RequestView, afterMs: number): void {

@@ -8,7 +8,7 @@ import type { MetricRegistry } from '../../../shared/metrics/registry.ts'
 export interface ProcessListeners {
   onPoolWaited(ms: number): void
   onTokenFetched(hasFailed: boolean): void
-  onConnectionChange(providerKind: string, change: 1 | -1): void
+  onConnectionChange(provider: string, change: 1 | -1): void
 }
 
 export interface ProcessProbes {
