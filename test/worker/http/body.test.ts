@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
+import { noticesCuts } from '../../support/engine.ts'
 import { mountOperation } from '../../support/operations.ts'
 import * as fc from '../../support/properties.ts'
 import { echo, type Handler, openConnection, signalled, startApplication } from './support.ts'
@@ -141,7 +142,8 @@ t.test('an unknown content encoding and several encodings are a 415; invalid com
   }
   for (const [encoding, compress] of encodings) {
     const compressed = compress(Buffer.from('{"a":"some text that is long enough to be cut in two"}'))
-    for (const broken of [Buffer.from('x this is not compressed'), compressed.subarray(0, compressed.length - 8)]) {
+    const cut = noticesCuts(encoding) ? [compressed.subarray(0, compressed.length - 8)] : []
+    for (const broken of [Buffer.from('x this is not compressed'), ...cut]) {
       const response = await post(chat, broken, { 'content-encoding': encoding })
       t.equal(response.status, 400, `${encoding} ${broken.length}`)
       t.match(response.json, { error: { code: 'invalid_json', message: /^Invalid JSON body: / } })
