@@ -121,7 +121,7 @@ t.test('providers 1: tls_policy_ref is private-ca exactly with ca_file', async t
   }
 })
 
-t.test('providers 4: a proxy is none, environment, or an origin without credentials', async t => {
+t.test('providers 1: a proxy is none, environment, or an origin without credentials', async t => {
   expectAccepted(
     t,
     ['none', 'environment', 'http://proxy.corp:3128', 'https://127.0.0.1:8443', 'HTTP://Proxy.Corp/'].map(proxy => ({
@@ -237,7 +237,7 @@ t.test('providers 1: static headers and parameters are at most 16 tokens with te
   expectRefusal(t, inspectFile(text), 'invalid_profile_schema')
 })
 
-t.test('providers 10: timeouts are seconds, and only the time to connect has to be one', async t => {
+t.test('providers 1: timeouts are seconds, and only the time to connect has to be one', async t => {
   expectAccepted(t, [
     { timeouts: { connect_seconds: 10, first_byte_seconds: 300, idle_seconds: 300, total_seconds: 0 } },
     { timeouts: { first_byte_seconds: 0, idle_seconds: 0 } },
@@ -253,7 +253,7 @@ t.test('providers 10: timeouts are seconds, and only the time to connect has to 
   ])
 })
 
-t.test('providers 11: a response has 1 MiB to 1 GiB, and connections and retries have bounds', async t => {
+t.test('providers 1: a response has 1 MiB to 1 GiB, and connections and retries have bounds', async t => {
   expectAccepted(t, [
     { limits: { response_bytes: 1_048_576 } },
     { limits: { response_bytes: 1_073_741_824 } },
@@ -273,7 +273,7 @@ t.test('providers 11: a response has 1 MiB to 1 GiB, and connections and retries
 
 const dynamic = { model_inventory: 'dynamic', public_prefix: 'vllm/', default_capabilities: capabilities, models: [] }
 
-t.test('providers 14: a dynamic inventory of an external kind has a prefix and capabilities', async t => {
+t.test('providers 1: a dynamic inventory of an external kind has a prefix and capabilities', async t => {
   expectAccepted(t, [dynamic, { ...dynamic, public_prefix: 'vllm:' }, { ...dynamic, models: undefined }])
   const more = {
     ...dynamic,
@@ -292,7 +292,7 @@ t.test('providers 14: a dynamic inventory of an external kind has a prefix and c
   ])
 })
 
-t.test('providers 14: several external profiles of a file are dynamic, each with a prefix of its own', async t => {
+t.test('providers 1: several external profiles of a file are dynamic, each with a prefix of its own', async t => {
   const native = { ...nativeProfile, model_inventory: 'dynamic', models: [] }
   const file = v3(dynamic)
   const [profile] = file.profiles

@@ -80,7 +80,7 @@ t.test('providers 7: every secret comes from its variable or from the file of it
   t.same(readCredentials(members, { ...files, UP_KEY: '', ORG: '' }), expected, 'an empty variable is not set')
 })
 
-t.test('providers 6: oauth2, service accounts and AWS keys are read under their own names', async t => {
+t.test('providers 7: oauth2, service accounts and AWS keys are read under their own names', async t => {
   t.same(readCredentials({ credential_env: null, auth: { oauth2 } }, { ID: 'id', SECRET_WORD: 'secret' }), {
     [secretKey('p1', 'ID')]: 'id',
     [secretKey('p1', 'SECRET_WORD')]: 'secret'
@@ -174,7 +174,7 @@ const readable: Members = {
   client_key_file: fixture('client.key')
 }
 
-t.test('providers 5: files of certificates are proven before the start, without a connection', async t => {
+t.test('providers 1: files of certificates are proven before the start, without a connection', async t => {
   t.equal(inspectFile(v3(readable)).exitCode, 0)
   const otherKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' })
   const lockedKey = createPrivateKey(readFileSync(fixture('client.key'))).export({
@@ -213,7 +213,7 @@ t.test('providers 5: files of certificates are proven before the start, without 
   ])
 })
 
-t.test('providers 6: the key of a service account is proven, in its file and in its variable', async t => {
+t.test('providers 1: the key of a service account is proven, in its file and in its variable', async t => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pkcs1 = String(privateKey.export({ type: 'pkcs1', format: 'pem' }))
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
@@ -261,7 +261,7 @@ t.test('a profile without a route needs neither its variables nor its files', as
   t.equal(inspectFile(v3(members, { enabled: false }), { environment: {} }).exitCode, 0)
 })
 
-t.test('providers 2: proxies and token servers are judged like destinations', async t => {
+t.test('providers 1: proxies and token servers are judged like destinations', async t => {
   const rows: ReadonlyArray<readonly [Members, string, string]> = [
     [{ proxy: 'http://169.254.169.254' }, 'proxy', 'invalid_destination'],
     [
