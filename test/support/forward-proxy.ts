@@ -17,6 +17,8 @@ export interface ForwardProxyOptions {
   isSilent?: boolean
   /** Closes the connection in place of a response. */
   closes?: boolean
+  /** The address that it listens on; loopback unless given. */
+  host?: string
   /** Speaks TLS with its clients. */
   tls?: TlsOptions
 }
@@ -38,7 +40,7 @@ export interface ForwardProxy {
 
 /** Starts a proxy that ends with the test. */
 export async function startForwardProxy(t: Test, options: ForwardProxyOptions = {}): Promise<ForwardProxy> {
-  const { credential, refuse, isSilent = false, closes = false, tls } = options
+  const { credential, refuse, isSilent = false, closes = false, tls, host = '127.0.0.1' } = options
   const seen: string[] = []
   const headers: IncomingMessage['headers'][] = []
   const clientNames: ForwardProxy['clientNames'] = []
@@ -111,7 +113,7 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
   function cut(): void {
     for (const socket of sockets) socket.destroy()
   }
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>(resolve => server.listen(0, host, resolve))
   t.teardown(() => {
     server.close()
     cut()
@@ -119,7 +121,7 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
   const { port } = server.address() as AddressInfo
   const scheme = tls === undefined ? 'http' : 'https'
   return {
-    url: `${scheme}://127.0.0.1:${port}`,
+    url: `${scheme}://${host}:${port}`,
     port,
     seen,
     headers,
