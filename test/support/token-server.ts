@@ -2,6 +2,7 @@
 
 import { type KeyObject, verify } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import type { ServerOptions as TlsOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import { type StubRequest, type StubServer, sendJson, startStub } from '../worker/providers/support/stub-upstream.ts'
@@ -28,7 +29,7 @@ export interface ServiceAccountOptions {
   lifetimeSeconds?: number
 }
 
-export type TokenServerOptions = ClientAccountOptions | ServiceAccountOptions
+export type TokenServerOptions = (ClientAccountOptions | ServiceAccountOptions) & { tls?: TlsOptions }
 
 export interface TokenServer {
   tokenUrl: string
@@ -67,10 +68,14 @@ export async function startTokenServer(t: Test, options: TokenServerOptions): Pr
     sendJson(response, 200, body, { 'cache-control': 'no-store', pragma: 'no-cache' })
   }
 
-  const stub = await startStub((request, response) => {
-    if (misbehave === undefined) answer(request, response)
-    else misbehave(response, () => answer(request, response))
-  })
+  const { tls } = options
+  const stub = await startStub(
+    (request, response) => {
+      if (misbehave === undefined) answer(request, response)
+      else misbehave(response, () => answer(request, response))
+    },
+    tls === undefined ? {} : { tls }
+  )
   t.teardown(() => stub.close())
   return {
     tokenUrl: stub.origin + PATH,

@@ -64,7 +64,7 @@ t.test('the verifier computes the signature of the published example', async t =
   t.equal(signature, '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31')
 })
 
-t.test('whole and streamed calls are signed, with a session and without', async t => {
+t.test('providers 6: whole and streamed calls are signed, with a session and without', async t => {
   const { sessionToken: _, ...lasting } = ACCOUNT
   for (const account of [ACCOUNT, lasting]) {
     const { service, call, memory } = await startSigned(t, { account })

@@ -3,6 +3,8 @@
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { ProfileAuth } from '../../../../shared/profile.ts'
+import { createAuthority } from '../../../support/certificates.ts'
+import { startForwardProxy } from '../../../support/forward-proxy.ts'
 import {
   startTokenServer,
   TOKEN_CANARY,
@@ -112,7 +114,7 @@ async function startAccount(
 const HOUR_MS = 3_600_000
 
 for (const kind of KINDS) {
-  t.test(`${kind}: the credential goes where the profile says, and nowhere else`, async t => {
+  t.test(`providers 6, ${kind}: the credential goes where the profile says, and nowhere else`, async t => {
     const forms: Array<[auth: ProfileAuth, readsKey: (request: StubRequest) => boolean]> = [
       [{ type: 'header', name: 'api-key' }, ({ headers, url }) => headers['api-key'] === KEY && url === '/say'],
       [
@@ -133,37 +135,40 @@ for (const kind of KINDS) {
     }
   })
 
-  t.test(`${kind}: a token of the profile's account authorizes the calls, once for all of them`, async t => {
-    for (const [clientAuth, form] of [
-      ['basic', { scope: 'api://gateway/.default' }],
-      ['post', { scope: 'a b', audience: 'https://models.example' }],
-      ['post', undefined]
-    ] as const) {
-      const server = await startTokenServer(t, {
-        account: ACCOUNT,
-        clientAuth,
-        ...(form === undefined ? {} : { form })
-      })
-      const provider = await startProvider(t, ({ headers }) => server.accepts(headers.authorization))
-      const { call, memory, fetches } = startWorker(t, {
-        kind,
-        baseUrl: provider.origin,
-        more: { auth: oauth2(server, { clientAuth, ...form }) },
-        variables: SECRETS
-      })
-      const first = await Promise.all([call(), call({ isStream: true }), call(), call({ isStream: true })])
-      t.same(first, ['hi', 'hi', 'hi', 'hi'])
-      for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
-      t.same(server.deviations, [])
-      t.equal(server.issued.length, 1)
-      t.same(fetches, ['fetched'])
-      for (const { headers } of provider.requests) {
-        t.notHas(headers, { 'x-api-key': /./ })
-        t.notHas(headers, { 'x-goog-api-key': /./ })
+  t.test(
+    `providers 6, ${kind}: a token of the profile's account authorizes the calls, once for all of them`,
+    async t => {
+      for (const [clientAuth, form] of [
+        ['basic', { scope: 'api://gateway/.default' }],
+        ['post', { scope: 'a b', audience: 'https://models.example' }],
+        ['post', undefined]
+      ] as const) {
+        const server = await startTokenServer(t, {
+          account: ACCOUNT,
+          clientAuth,
+          ...(form === undefined ? {} : { form })
+        })
+        const provider = await startProvider(t, ({ headers }) => server.accepts(headers.authorization))
+        const { call, memory, fetches } = startWorker(t, {
+          kind,
+          baseUrl: provider.origin,
+          more: { auth: oauth2(server, { clientAuth, ...form }) },
+          variables: SECRETS
+        })
+        const first = await Promise.all([call(), call({ isStream: true }), call(), call({ isStream: true })])
+        t.same(first, ['hi', 'hi', 'hi', 'hi'])
+        for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
+        t.same(server.deviations, [])
+        t.equal(server.issued.length, 1)
+        t.same(fetches, ['fetched'])
+        for (const { headers } of provider.requests) {
+          t.notHas(headers, { 'x-api-key': /./ })
+          t.notHas(headers, { 'x-goog-api-key': /./ })
+        }
+        t.notMatch(memory.text(), CANARIES)
       }
-      t.notMatch(memory.text(), CANARIES)
     }
-  })
+  )
 }
 
 t.test('what a provider repeats of a key in the query, or of a token, is masked in every form', async t => {
@@ -185,7 +190,7 @@ t.test('what a provider repeats of a key in the query, or of a token, is masked 
   }
 })
 
-t.test('a token is replaced in the last fifth of its lifetime, while the old one serves on', async t => {
+t.test('providers 12: a token is replaced in the last fifth of its lifetime, while the old one serves on', async t => {
   const { server, call, pass, fetches } = await startAccount(t)
   let release: () => void = () => undefined
   await call()
@@ -210,43 +215,49 @@ t.test('a token is replaced in the last fifth of its lifetime, while the old one
   t.equal(server.stub.requests.length, 2, 'the new one has a lifetime of its own')
 })
 
-t.test('a replacement that fails harms no call while the old token lasts, and is attempted again', async t => {
-  const { server, call, pass, fetches, linesOf } = await startAccount(t)
-  await call()
-  server.behave(response =>
-    sendJson(response, 503, { error: 'temporarily_unavailable', error_description: WORDS_CANARY })
-  )
-  pass(0.9 * HOUR_MS)
-  t.equal(await call(), 'hi')
-  while (fetches.length < 2) await setTimeout(5)
-  for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
-  t.equal(server.stub.requests.length, 2, 'not with every call')
-  t.match(linesOf('upstream_token_failed'), [
-    { level: 40, profile_id: 'p1', status: 503, oauth_error: 'temporarily_unavailable', error_type: 'http_503' }
-  ])
-  t.same(linesOf('upstream_call_failed'), [])
-
-  pass(5_000)
-  server.behave()
-  t.equal(await call(), 'hi')
-  while (fetches.length < 3) await setTimeout(5)
-  t.same(fetches, ['fetched', 'failed', 'fetched'])
-
-  pass(2 * HOUR_MS)
-  server.behave(response => response.writeHead(500).end(WORDS_CANARY))
-  t.match(await rejection(call()), { code: 'provider_failure', status: 502 }, 'an expired token is not sent')
-})
-
-t.test('a system time that jumps by hours, in either direction, causes no token for each call', async t => {
-  const { server, call, jump } = await startAccount(t)
-  for (const ms of [0, 30 * HOUR_MS, -60 * HOUR_MS, 7 * HOUR_MS]) {
-    jump(ms)
+t.test(
+  'providers 12: a replacement that fails harms no call while the old token lasts, and is attempted again',
+  async t => {
+    const { server, call, pass, fetches, linesOf } = await startAccount(t)
+    await call()
+    server.behave(response =>
+      sendJson(response, 503, { error: 'temporarily_unavailable', error_description: WORDS_CANARY })
+    )
+    pass(0.9 * HOUR_MS)
+    t.equal(await call(), 'hi')
+    while (fetches.length < 2) await setTimeout(5)
     for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
-  }
-  t.equal(server.issued.length, 1)
-})
+    t.equal(server.stub.requests.length, 2, 'not with every call')
+    t.match(linesOf('upstream_token_failed'), [
+      { level: 40, profile_id: 'p1', status: 503, oauth_error: 'temporarily_unavailable', error_type: 'http_503' }
+    ])
+    t.same(linesOf('upstream_call_failed'), [])
 
-t.test('after a 401 of the provider one token is fetched, and the call is repeated once', async t => {
+    pass(5_000)
+    server.behave()
+    t.equal(await call(), 'hi')
+    while (fetches.length < 3) await setTimeout(5)
+    t.same(fetches, ['fetched', 'failed', 'fetched'])
+
+    pass(2 * HOUR_MS)
+    server.behave(response => response.writeHead(500).end(WORDS_CANARY))
+    t.match(await rejection(call()), { code: 'provider_failure', status: 502 }, 'an expired token is not sent')
+  }
+)
+
+t.test(
+  'providers 12: a system time that jumps by hours, in either direction, causes no token for each call',
+  async t => {
+    const { server, call, jump } = await startAccount(t)
+    for (const ms of [0, 30 * HOUR_MS, -60 * HOUR_MS, 7 * HOUR_MS]) {
+      jump(ms)
+      for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
+    }
+    t.equal(server.issued.length, 1)
+  }
+)
+
+t.test('providers 12: after a 401 of the provider one token is fetched, and the call is repeated once', async t => {
   const { server, provider, call, linesOf, memory } = await startAccount(t)
   for (const isStream of [false, true]) {
     await call({ isStream })
@@ -270,7 +281,7 @@ t.test('after a 401 of the provider one token is fetched, and the call is repeat
   t.notMatch(memory.text(), CANARIES)
 })
 
-t.test('a provider that refuses the new token too fails the call, with one repetition', async t => {
+t.test('providers 12: a provider that refuses the new token too fails the call, with one repetition', async t => {
   const server = await startTokenServer(t, { account: ACCOUNT, clientAuth: 'basic' })
   let isOpen = true
   const provider = await startProvider(t, () => isOpen)
@@ -292,7 +303,7 @@ t.test('a provider that refuses the new token too fails the call, with one repet
 })
 
 t.test(
-  'a refused account is the gateway’s own failure, in words of its own, and is not asked for each call',
+  'providers 12: a refused account is the gateway’s own failure, in words of its own, and is not asked for each call',
   async t => {
     for (const clientAuth of ['basic', 'post'] as const) {
       const server = await startTokenServer(t, { account: { ...ACCOUNT, secret: 'another' }, clientAuth })
@@ -343,39 +354,42 @@ t.test(
   }
 )
 
-t.test('every answer that is no token is the gateway’s own failure, and none of its words is shown', async t => {
-  const { server, call, pass, memory, linesOf } = await startAccount(t)
-  const rows: Array<[name: string, status: number, body: string, line: object]> = [
-    ['a page', 200, `<html>${WORDS_CANARY}</html>`, { error_type: 'protocol_error', cause: 'invalid_json_response' }],
-    ['no token', 200, `{"hello":"${WORDS_CANARY}"}`, { cause: 'token_response_without_token' }],
-    ['a list', 200, '[1]', { cause: 'token_response_without_token' }],
-    ['a token of another type', 200, '{"access_token":5}', { cause: 'token_response_without_token' }],
-    ['a token that no header holds', 200, `{"access_token":"${TOKEN_CANARY}\\nx: y"}`, { cause: /without_token/ }],
-    ['too much', 200, `{"a":"${'x'.repeat(70_000)}"}`, { cause: 'response_too_large' }],
-    ['too much of an error', 500, 'x'.repeat(200_000), { status: 500, error_type: 'http_500' }],
-    ['words as an error id', 400, `{"error":"${WORDS_CANARY}"}`, { status: 400, oauth_error: undefined }],
-    ['a long id', 400, `{"error":"${'a'.repeat(41)}"}`, { status: 400, oauth_error: undefined }],
-    ['an id that is no text', 400, '{"error":{"code":1}}', { status: 400, oauth_error: undefined }],
-    ['a refusal', 400, '\ufeff{"error":"invalid_scope"}', { status: 400, oauth_error: 'invalid_scope' }],
-    ['a limit', 429, '{"error":"slow_down"}', { status: 429, oauth_error: 'slow_down' }],
-    ['another success', 201, `{"access_token":"${TOKEN_CANARY}"}`, { status: 201, error_type: 'protocol_error' }]
-  ]
-  for (const [name, status, body, line] of rows) {
-    server.behave(response => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(body)
-    })
-    memory.lines.length = 0
-    pass(10_000)
-    const error = await rejection(call())
-    t.match(error, { code: 'provider_failure', status: 502, reason: 'credential_refresh_failed' }, name)
-    t.notMatch(String(error), CANARIES, name)
-    t.match(linesOf('upstream_token_failed'), [line], name)
-    t.equal(linesOf('upstream_call_failed').length, 1, name)
+t.test(
+  'providers 12: every answer that is no token is the gateway’s own failure, and none of its words is shown',
+  async t => {
+    const { server, call, pass, memory, linesOf } = await startAccount(t)
+    const rows: Array<[name: string, status: number, body: string, line: object]> = [
+      ['a page', 200, `<html>${WORDS_CANARY}</html>`, { error_type: 'protocol_error', cause: 'invalid_json_response' }],
+      ['no token', 200, `{"hello":"${WORDS_CANARY}"}`, { cause: 'token_response_without_token' }],
+      ['a list', 200, '[1]', { cause: 'token_response_without_token' }],
+      ['a token of another type', 200, '{"access_token":5}', { cause: 'token_response_without_token' }],
+      ['a token that no header holds', 200, `{"access_token":"${TOKEN_CANARY}\\nx: y"}`, { cause: /without_token/ }],
+      ['too much', 200, `{"a":"${'x'.repeat(70_000)}"}`, { cause: 'response_too_large' }],
+      ['too much of an error', 500, 'x'.repeat(200_000), { status: 500, error_type: 'http_500' }],
+      ['words as an error id', 400, `{"error":"${WORDS_CANARY}"}`, { status: 400, oauth_error: undefined }],
+      ['a long id', 400, `{"error":"${'a'.repeat(41)}"}`, { status: 400, oauth_error: undefined }],
+      ['an id that is no text', 400, '{"error":{"code":1}}', { status: 400, oauth_error: undefined }],
+      ['a refusal', 400, '\ufeff{"error":"invalid_scope"}', { status: 400, oauth_error: 'invalid_scope' }],
+      ['a limit', 429, '{"error":"slow_down"}', { status: 429, oauth_error: 'slow_down' }],
+      ['another success', 201, `{"access_token":"${TOKEN_CANARY}"}`, { status: 201, error_type: 'protocol_error' }]
+    ]
+    for (const [name, status, body, line] of rows) {
+      server.behave(response => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+      })
+      memory.lines.length = 0
+      pass(10_000)
+      const error = await rejection(call())
+      t.match(error, { code: 'provider_failure', status: 502, reason: 'credential_refresh_failed' }, name)
+      t.notMatch(String(error), CANARIES, name)
+      t.match(linesOf('upstream_token_failed'), [line], name)
+      t.equal(linesOf('upstream_call_failed').length, 1, name)
+    }
+    t.notMatch(memory.text(), CANARIES)
   }
-  t.notMatch(memory.text(), CANARIES)
-})
+)
 
-t.test('a redirect of the token server is not followed', async t => {
+t.test('providers 12: a redirect of the token server is not followed', async t => {
   const { server, call, linesOf } = await startAccount(t)
   const other = await startProvider(t)
   server.behave(response => void response.writeHead(307, { location: `${other.origin}/token` }).end())
@@ -384,35 +398,38 @@ t.test('a redirect of the token server is not followed', async t => {
   t.match(linesOf('upstream_token_failed'), [{ status: 307 }])
 })
 
-t.test('a lifetime may be missing, wrong or text, and none of them causes a token for each call', async t => {
-  for (const [expiresIn, lastsMs] of [
-    [undefined, Number.POSITIVE_INFINITY],
-    [null, Number.POSITIVE_INFINITY],
-    [0, Number.POSITIVE_INFINITY],
-    [-5, Number.POSITIVE_INFINITY],
-    ['soon', Number.POSITIVE_INFINITY],
-    ['', Number.POSITIVE_INFINITY],
-    ['600', 600_000],
-    [600.5, 600_500],
-    [2, 2_000]
-  ] as const) {
-    const server = await startTokenServer(t, { account: ACCOUNT, clientAuth: 'basic' })
-    server.behave(response => sendJson(response, 200, { access_token: TOKEN_CANARY, expires_in: expiresIn }))
-    const provider = await startProvider(t)
-    const { call, pass } = startWorker(t, {
-      baseUrl: provider.origin,
-      more: { auth: oauth2(server) },
-      variables: SECRETS
-    })
-    for (let count = 0; count < 3; count += 1) await call()
-    t.equal(server.stub.requests.length, 1, `${expiresIn}`)
-    pass(Math.min(lastsMs, 1_000 * HOUR_MS))
-    for (let count = 0; count < 3; count += 1) await call()
-    t.equal(server.stub.requests.length, Number.isFinite(lastsMs) ? 2 : 1, `${expiresIn}`)
+t.test(
+  'providers 12: a lifetime may be missing, wrong or text, and none of them causes a token for each call',
+  async t => {
+    for (const [expiresIn, lastsMs] of [
+      [undefined, Number.POSITIVE_INFINITY],
+      [null, Number.POSITIVE_INFINITY],
+      [0, Number.POSITIVE_INFINITY],
+      [-5, Number.POSITIVE_INFINITY],
+      ['soon', Number.POSITIVE_INFINITY],
+      ['', Number.POSITIVE_INFINITY],
+      ['600', 600_000],
+      [600.5, 600_500],
+      [2, 2_000]
+    ] as const) {
+      const server = await startTokenServer(t, { account: ACCOUNT, clientAuth: 'basic' })
+      server.behave(response => sendJson(response, 200, { access_token: TOKEN_CANARY, expires_in: expiresIn }))
+      const provider = await startProvider(t)
+      const { call, pass } = startWorker(t, {
+        baseUrl: provider.origin,
+        more: { auth: oauth2(server) },
+        variables: SECRETS
+      })
+      for (let count = 0; count < 3; count += 1) await call()
+      t.equal(server.stub.requests.length, 1, `${expiresIn}`)
+      pass(Math.min(lastsMs, 1_000 * HOUR_MS))
+      for (let count = 0; count < 3; count += 1) await call()
+      t.equal(server.stub.requests.length, Number.isFinite(lastsMs) ? 2 : 1, `${expiresIn}`)
+    }
   }
-})
+)
 
-t.test('a slow token server delays the calls that need it, and is asked once', async t => {
+t.test('providers 12: a slow token server delays the calls that need it, and is asked once', async t => {
   const { server, call } = await startAccount(t)
   let release: () => void = () => undefined
   server.behave((_response, issue) => {
@@ -430,7 +447,7 @@ t.test('a slow token server delays the calls that need it, and is asked once', a
   t.equal(server.stub.requests.length, 1)
 })
 
-t.test('a dead token server fails the calls after a deadline: silent, endless, or not there', async t => {
+t.test('providers 12: a dead token server fails the calls after a deadline: silent, endless, or not there', async t => {
   const { server, call, pass, fetches, linesOf, memory } = await startAccount(t, { tokenDeadlineMs: 200 })
   const trickles: NodeJS.Timeout[] = []
   t.teardown(() => trickles.forEach(clearInterval))
@@ -467,7 +484,7 @@ t.test('a dead token server fails the calls after a deadline: silent, endless, o
   t.match(linesOf('upstream_token_failed'), [{ error_type: 'connect_error', cause: /^ECONNREFUSED/ }])
 })
 
-t.test('each worker fetches a token of its own, once', async t => {
+t.test('providers 12: each worker fetches a token of its own, once', async t => {
   const { server, start, call } = await startAccount(t)
   const other = start()
   const calls = [call, other.call].flatMap(one => [one(), one({ isStream: true }), one()])
@@ -503,6 +520,48 @@ t.test('the token server stands under the policy of the profile, or under its ow
     t.match(await rejection(call()), { code: 'provider_failure', status: 502 }, host)
     t.match(linesOf('upstream_token_failed'), [{ cause: /^DESTINATION_REFUSED/ }])
     t.equal(server.stub.requests.length, 0)
+  }
+})
+
+t.test('the token server is reached by the proxy and the TLS files of the profile, without its headers', async t => {
+  const authority = createAuthority(t)
+  const client = authority.issue({ name: 'gateway client' })
+  const server = await startTokenServer(t, {
+    account: ACCOUNT,
+    clientAuth: 'basic',
+    tls: { ...authority.issue({ name: 'tokens' }), ca: authority.cert, requestCert: true, rejectUnauthorized: true }
+  })
+  const provider = await startProvider(t, ({ headers }) => server.accepts(headers.authorization))
+  const proxy = await startForwardProxy(t, { credential: 'corp:c4nary-pair' })
+  const more = { auth: oauth2(server), headers: { 'x-team': 'research' }, query: { 'api-version': '1' } }
+  const files = {
+    caFile: authority.certFile,
+    clientCertFile: client.certFile,
+    clientKeyFile: client.keyFile
+  }
+  const behindProxy = { proxy: proxy.url, proxyCredentialEnv: 'PAIR' }
+  const variables = { ...SECRETS, PAIR: 'corp:c4nary-pair' }
+  const { call, memory } = startWorker(t, {
+    baseUrl: provider.origin,
+    more: { ...more, ...files, ...behindProxy },
+    variables
+  })
+  for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
+  t.same(server.deviations, [])
+  t.equal(proxy.seen.filter(line => line === `CONNECT 127.0.0.1:${server.stub.port}`).length, 1)
+  t.equal(proxy.seen.filter(line => line.startsWith('POST http:')).length, 2)
+  t.notMatch(memory.text(), CANARIES)
+
+  for (const [name, changes, line] of [
+    ['no authority', behindProxy, { error_type: 'tls_error' }],
+    ['no certificate', { ...behindProxy, caFile: authority.certFile }, { error_type: /^(tls|connect)_error$/ }],
+    ['no credential of the proxy', { ...files, proxy: proxy.url }, { error_type: 'connect_error' }]
+  ] as const) {
+    const worker = startWorker(t, { baseUrl: provider.origin, more: { ...more, ...changes }, variables })
+    const failed = { code: 'provider_failure', status: 502, reason: 'credential_refresh_failed' }
+    t.match(await rejection(worker.call()), failed, name)
+    t.match(worker.linesOf('upstream_token_failed'), [line], name)
+    t.notMatch(worker.memory.text(), CANARIES)
   }
 })
 

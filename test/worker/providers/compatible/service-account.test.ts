@@ -102,7 +102,7 @@ async function startAccount(t: Test, options: AccountOptions = {}) {
 }
 
 for (const kind of KINDS) {
-  t.test(`${kind}: the account's token authorizes whole and streamed calls`, async t => {
+  t.test(`providers 6, ${kind}: the account's token authorizes whole and streamed calls`, async t => {
     for (const by of ['file', 'env'] as const) {
       const { server, provider, memory, call } = await startAccount(t, { kind, by })
       const first = await Promise.all([call(), call(true)])
@@ -127,7 +127,7 @@ t.test('scopes of the profile replace the usual one, and a key may lack its id',
   t.same(nameless.server.deviations, ['the header'], 'the server of this test knows its keys by their ids')
 })
 
-t.test('a token is fetched again when the old one ends, and after a 401 of the provider', async t => {
+t.test('providers 12: a token is fetched again when the old one ends, and after a 401 of the provider', async t => {
   const { server, call, pass } = await startAccount(t)
   await call()
   pass(HOUR_MS)
@@ -138,7 +138,7 @@ t.test('a token is fetched again when the old one ends, and after a 401 of the p
   t.equal(server.issued.length, 3)
 })
 
-t.test('a wrong system time is the gateway’s own failure, with the server’s word in the log', async t => {
+t.test('providers 12: a wrong system time is the gateway’s own failure, with the server’s word in the log', async t => {
   for (const skewMs of [-2 * HOUR_MS, 2 * HOUR_MS]) {
     const { server, clock, call, pass, failures } = await startAccount(t)
     clock.wallMs += skewMs
@@ -155,7 +155,7 @@ t.test('a wrong system time is the gateway’s own failure, with the server’s 
   }
 })
 
-t.test('a file that is replaced is used with the next token', async t => {
+t.test('providers 12: a file that is replaced is used with the next token', async t => {
   const { file, server, call, pass, failures } = await startAccount(t, { text: () => '{"type":"service_account"}' })
   t.match(await rejection(call()), { status: 502, reason: 'credential_refresh_failed' })
   writeFileSync(file, writeKey(server.tokenUrl))
