@@ -14,16 +14,9 @@ const CREDENTIAL_HEADERS: Readonly<Record<ProviderKind, string>> = {
 /** The headers that a signature of AWS adds beside `authorization`. */
 const AWS_HEADERS = /^x-amz-(?:date|security-token|content-sha256)$/
 
-/** The native upstream is called as the settings say (bridge.md 2). */
+/** The native upstream is authorized and bounded as the settings say (bridge.md 7.2). */
 const EXTERNAL_MEMBERS = [
-  'ca_file',
-  'client_cert_file',
-  'client_key_file',
-  'proxy',
-  'proxy_credential_env',
   'auth',
-  'headers',
-  'query',
   'timeouts',
   'limits',
   'connections',
@@ -36,7 +29,7 @@ export function findCallProblem(content: ProfileContent): IssuePath | undefined 
   const profile: Partial<ProfileContentV3> = content
   const problem =
     findKindProblem(content) ??
-    findNetworkProblem(profile) ??
+    findNetworkProblem(profile, content.provider_kind) ??
     findCredentialProblem(profile) ??
     findStaticProblem(profile, content.provider_kind)
   return problem === undefined ? undefined : [problem]
@@ -46,8 +39,8 @@ function findKindProblem(profile: ProfileContent): string | undefined {
   return isExternalKind(profile.provider_kind) ? undefined : EXTERNAL_MEMBERS.find(member => member in profile)
 }
 
-function findNetworkProblem(profile: Partial<ProfileContentV3>): string | undefined {
-  const { client_cert_file, client_key_file, proxy = 'none' } = profile
+function findNetworkProblem(profile: Partial<ProfileContentV3>, kind: ProviderKind): string | undefined {
+  const { client_cert_file, client_key_file, proxy = isExternalKind(kind) ? 'none' : 'environment' } = profile
   if (client_cert_file === undefined && client_key_file !== undefined) return 'client_cert_file'
   if (client_cert_file !== undefined && client_key_file === undefined) return 'client_key_file'
   return profile.proxy_credential_env !== undefined && proxy === 'none' ? 'proxy_credential_env' : undefined

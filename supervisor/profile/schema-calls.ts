@@ -16,7 +16,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** What belongs to a connection, to a body or to the gateway itself; every form of a cookie is state of a client. */
 const OWN_HEADER =
-  /^(?:host|content-.*|transfer-encoding|connection|cookie2?|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/i
+  /^(?:host|accept-encoding|content-.*|transfer-encoding|connection|cookie2?|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/i
 
 const parameterName = z.string().max(NAME_LENGTH_MAX).regex(TOKEN)
 const headerName = parameterName.refine(name => !OWN_HEADER.test(name))

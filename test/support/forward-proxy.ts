@@ -30,6 +30,8 @@ export interface ForwardProxy {
   seen: string[]
   /** The headers of each of them. */
   headers: IncomingMessage['headers'][]
+  /** Their names and values in turn, as they arrived. */
+  rawHeaders: string[][]
   /** The subject in the certificate of each client that spoke TLS. */
   clientNames: Array<string | undefined>
   /** Connections of clients that are open at the moment. */
@@ -43,6 +45,7 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
   const { credential, refuse, isSilent = false, closes = false, tls, host = '127.0.0.1' } = options
   const seen: string[] = []
   const headers: IncomingMessage['headers'][] = []
+  const rawHeaders: string[][] = []
   const clientNames: ForwardProxy['clientNames'] = []
   const sockets = new Set<Socket>()
   const expected = credential === undefined ? undefined : `Basic ${Buffer.from(credential).toString('base64')}`
@@ -50,6 +53,7 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
   function findRefusal(incoming: IncomingMessage): number | undefined {
     seen.push(`${incoming.method} ${incoming.url}`)
     headers.push(incoming.headers)
+    rawHeaders.push(incoming.rawHeaders)
     return expected === undefined || incoming.headers['proxy-authorization'] === expected ? refuse : 407
   }
 
@@ -125,6 +129,7 @@ export async function startForwardProxy(t: Test, options: ForwardProxyOptions = 
     port,
     seen,
     headers,
+    rawHeaders,
     clientNames,
     openSockets: () => sockets.size,
     cut

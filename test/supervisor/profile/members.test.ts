@@ -79,12 +79,32 @@ t.test('providers 1: a member that is written as null is refused, because absenc
   for (const name of Object.keys(written)) expectRefusals(t, [[{ [name]: null }, `profiles[0].${name}`]])
 })
 
-t.test('providers 1: the native kind is called as the settings say, so it has none of these members', async t => {
-  const names = Object.keys(written).filter(name => name !== 'allow_private')
-  for (const name of names) {
-    expectRefusals(t, [[{ ...nativeProfile, [name]: written[name] }, `profiles[0].${name}`]])
+/** The members that every kind has: how connections are made, and what each call brings. */
+const ofEveryKind = /^(allow_private|ca_file|client_.*_file|proxy.*|headers|query)$/
+
+t.test(
+  'providers 1: the native kind is authorized and bounded as the settings say, so it has no such member',
+  async t => {
+    for (const name of Object.keys(written).filter(name => !ofEveryKind.test(name))) {
+      expectRefusals(t, [[{ ...nativeProfile, [name]: written[name] }, `profiles[0].${name}`]])
+    }
   }
-})
+)
+
+t.test(
+  'providers 1: the native kind has the members of connections; without `proxy` it takes that of the environment',
+  async t => {
+    const { headers, query } = written
+    expectAccepted(t, [
+      { ...nativeProfile, proxy: 'http://proxy.example:3128', headers, query },
+      { ...nativeProfile, proxy: 'none' }
+    ])
+    const credential = { proxy_credential_env: 'PROXY_USER' }
+    expectRefusals(t, [[{ ...nativeProfile, proxy: 'none', ...credential }, 'profiles[0].proxy_credential_env']])
+    // The rule is kept; only the value of the variable is missing.
+    t.match(inspectFile(v3({ ...nativeProfile, ...credential })).warnings, [/PROXY_USER/])
+  }
+)
 
 t.test('providers 1: allow_private is a flag that belongs to private-network and excludes allow_loopback', async t => {
   expectAccepted(t, [
@@ -205,7 +225,17 @@ t.test('providers 1: static headers and parameters are at most 16 tokens with te
     { auth: { header: 'api-key' }, headers: { authorization: { env: 'UP_KEY' } } },
     { auth: { query: 'key' }, headers: { authorization: 'x', 'x-api-key': 'x' } }
   ])
-  const own = ['Host', 'content-type', 'Content-Length', 'transfer-encoding', 'connection', 'cookie', 'te', 'upgrade']
+  const own = [
+    'Host',
+    'content-type',
+    'Content-Length',
+    'transfer-encoding',
+    'connection',
+    'cookie',
+    'te',
+    'upgrade',
+    'Accept-Encoding'
+  ]
   expectRefusals(t, [
     ...[...own, 'proxy-authorization', 'a b', '', 'ключ', 'authorization'].map(
       name => [{ headers: { [name]: 'x' } }, 'profiles[0].headers'] as const

@@ -16,6 +16,7 @@ import { createErrorRedaction } from '../http/redaction.ts'
 import { RefusedMembers } from '../http/refused-members.ts'
 import { refuseRedirects } from '../http/response-head.ts'
 import type { RetryPolicy } from '../http/retry.ts'
+import { listStaticSecrets, readStaticParts } from '../http/static-parts.ts'
 import { openTlsFiles } from '../http/tls-files.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
 import { createSingleExecutorPool } from '../single-executor-pool.ts'
@@ -77,6 +78,7 @@ function createExecutor(
   const texts = createSecretTexts([
     ...listSecretTexts(settings),
     ...listCredentialTexts(profile, dependencies),
+    ...listStaticSecrets(profile, dependencies.readSecret),
     ...proxies.flatMap(proxy => (proxy === undefined ? [] : listProxySecrets(proxy)))
   ])
   const redaction = createErrorRedaction(texts.list)
@@ -110,6 +112,7 @@ function createExecutor(
     retryPolicy: NO_RETRIES,
     userAgent: `llm-gateway/${version}`,
     sendsRequestHeaders: false,
+    staticParts: readStaticParts(profile, dependencies.readSecret),
     lifetime: lifetime.signal,
     log,
     onOutcome: dependencies.onOutcome,

@@ -14,6 +14,7 @@ import { type ExchangeReceiver, type ExchangeRequest, type ExchangeTimeouts, run
 import { logIds, reportCallFailure, reportCancelledCall } from './failure-report.ts'
 import type { BodyFallback } from './hooks.ts'
 import { type ReadError, requireSuccess } from './response-head.ts'
+import { addStaticHeaders, addStaticQuery, type StaticParts } from './static-parts.ts'
 import { ACCEPTED_ENCODINGS, type BufferedResponse, ResponseCollector, readJson } from './whole-response.ts'
 
 /** A call as its maker describes it: the client adds the user agent, the authorization and the headers of the request. */
@@ -47,6 +48,8 @@ export interface ProviderClientOptions extends AttemptsOptions {
   userAgent: string
   /** Whether the headers of the client's request and its id go to the provider. */
   sendsRequestHeaders: boolean
+  /** What the profile sends with every call. */
+  staticParts?: StaticParts | undefined
 }
 
 /** What one attempt sends and where its response goes. */
@@ -113,7 +116,7 @@ export class ProviderClient {
   ): Promise<'ended' | 'cancelled'> {
     const { origin } = this.#options.origin
     attempt.progress = 'authorizing'
-    const request = new OutgoingRequest(origin, exchange.call, this.#writeHeaders(exchange.headers, context))
+    const request = this.#writeRequest(origin, exchange, context)
     let signature: Signature | Promise<Signature>
     try {
       signature = attempt.credential.sign(request)
@@ -307,6 +310,14 @@ export class ProviderClient {
     return this.fetchAndRead(call, context, async response => read(readJson(response)), bytesMax)
   }
 
+  #writeRequest(origin: string, { call, headers }: AttemptExchange, context: CallContext): OutgoingRequest {
+    const { staticParts } = this.#options
+    const written = this.#writeHeaders(headers, context)
+    if (staticParts === undefined) return new OutgoingRequest(origin, call, call.path, written)
+    const path = addStaticQuery(staticParts, call.path)
+    return new OutgoingRequest(origin, call, path, addStaticHeaders(staticParts, written))
+  }
+
   #writeHeaders(wireHeaders: readonly string[], context: CallContext): string[] {
     const { userAgent, sendsRequestHeaders } = this.#options
     const headers = ['user-agent', userAgent]
@@ -334,7 +345,7 @@ class OutgoingRequest implements ExchangeRequest, UnsignedRequest {
   onBodyTaken: (() => void) | undefined
   readonly #origin: string
 
-  constructor(origin: string, { method, path, body }: ProviderCall, headers: string[]) {
+  constructor(origin: string, { method, body }: ProviderCall, path: string, headers: string[]) {
     this.#origin = origin
     this.method = method
     this.path = path

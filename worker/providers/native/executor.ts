@@ -18,6 +18,7 @@ import { createHttpExecutor } from '../http/executor.ts'
 import type { BodyFallback } from '../http/hooks.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
 import type { ReadError } from '../http/response-head.ts'
+import type { StaticParts } from '../http/static-parts.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 import type { Executor } from '../types.ts'
 import type { UploadCache } from './attachments/upload-cache.ts'
@@ -36,6 +37,8 @@ export interface SharedDependencies extends ExecutorDependencies {
   userAgent: string
   faceOptions: NativeOptions
   readError: ReadError
+  /** Of a profile of a file. */
+  staticParts: StaticParts | undefined
   download: GuardedDownload
   uploads: UploadCache<MediaKind>
   uploadGates: AttachmentGates
@@ -76,6 +79,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     },
     userAgent: shared.userAgent,
     sendsRequestHeaders: true,
+    staticParts: shared.staticParts,
     lifetime: lifetime.signal,
     log,
     onOutcome: options.isOfClient ? leaveCredentialOut(shared.onOutcome) : shared.onOutcome,

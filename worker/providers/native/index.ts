@@ -12,6 +12,7 @@ import { createGuardedDownload, type DownloadDependencies } from '../egress/guar
 import { createGate } from '../http/gate.ts'
 import { chooseProfileProxy, listProxySecrets, type ProxyServer } from '../http/proxy.ts'
 import { type ReadError, refuseRedirects } from '../http/response-head.ts'
+import { listStaticSecrets, readStaticParts } from '../http/static-parts.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
 import { createSingleExecutorPool } from '../single-executor-pool.ts'
 import type { ExecutorPool } from '../types.ts'
@@ -157,8 +158,10 @@ function createShared(
     uploads: createUploadCache<MediaKind>({ entriesMax: UPLOADS_REMEMBERED_MAX, now }),
     uploadGates: { bytes: createGate(uploads), url: createGate(uploads) },
     parallelOption: createParallelOptionFallback(dependencies),
+    staticParts: readStaticParts(profile, dependencies.readSecret),
     secrets: [
       ...listSecretTexts(settings),
+      ...listStaticSecrets(profile, dependencies.readSecret),
       ...proxies.flatMap(proxy => (proxy === undefined ? [] : listProxySecrets(proxy)))
     ]
   }
