@@ -6,6 +6,7 @@ import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { RunningRequests } from '../shared/running-request.ts'
 import type { Settings } from '../shared/settings.ts'
+import { learnFacts } from './bridge/model-facts.ts'
 import type { RouteTable } from './bridge/resolve-route.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
@@ -97,6 +98,7 @@ export async function createWorkerApp(
   const traffic = await openTraffic(options)
   const probes = metrics && (await startProbes(metrics))
   const routes = createRouteTable(options.profiles, options.settings, options.revisions.config)
+  followInventories(routes, options.control)
   const translator = createWorkerTranslator(options, parts, { routes, probes })
   const outbox = traffic?.outbox
   const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator } })
@@ -131,6 +133,14 @@ export async function createWorkerApp(
       probes?.close()
     }
   }
+}
+
+/** Keeps what the routes know of discovered models up to date. */
+function followInventories({ facts }: RouteTable, control: ControlChannel): void {
+  if (facts === undefined) return
+  const current = control.catalogSnapshot()
+  if (current !== undefined) learnFacts(facts, current)
+  control.onCatalogPublished(snapshot => learnFacts(facts, snapshot))
 }
 
 /** The link to the writer of traffic records, where there is one. */

@@ -3,6 +3,7 @@ import { hasBetaHeader } from './anthropic-chat.ts'
 import { readConversation } from './chat-request.ts'
 import { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import { findPageMax } from './model-pages.ts'
 import { readAnthropicCount } from './read-anthropic.ts'
 import { countInput } from './response-plan.ts'
 
@@ -16,10 +17,10 @@ const models = ['emulator-large', 'emulator-small'].map(id => ({
 const PAGE_MODELS = 20
 
 /** The response body of `GET /anthropic/v1/models`. */
-export function listAnthropicModels(query: string): unknown {
-  const parameters = new URLSearchParams(query)
+export function listAnthropicModels({ path, record }: Exchange): unknown {
+  const parameters = new URLSearchParams(record.query)
   const after = models.findIndex(({ id }) => id === parameters.get('after_id'))
-  const limit = Number(parameters.get('limit') ?? PAGE_MODELS)
+  const limit = Math.min(Number(parameters.get('limit') ?? PAGE_MODELS), findPageMax(path))
   const data = models.slice(after + 1, after + 1 + limit)
   return {
     data,

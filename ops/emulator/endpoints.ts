@@ -127,7 +127,7 @@ export const openAiEndpoints: Endpoint[] = [
     method: 'GET',
     pattern: /^\/models$/,
     name: '/models',
-    handler: exchange => sendJson(exchange, 200, listOpenAiModels())
+    handler: exchange => sendJson(exchange, 200, listOpenAiModels(exchange))
   },
   {
     method: 'GET',
@@ -159,7 +159,7 @@ export const anthropicEndpoints: Endpoint[] = [
     method: 'GET',
     pattern: /^\/models$/,
     name: '/models',
-    handler: exchange => sendJson(exchange, 200, listAnthropicModels(exchange.record.query))
+    handler: exchange => sendJson(exchange, 200, listAnthropicModels(exchange))
   },
   {
     method: 'GET',

@@ -3,6 +3,7 @@ import { countEmbeddingTokens, embedText } from './embeddings.ts'
 import { readGoogleMessage } from './google-definitions.ts'
 import { invalidArgument, unknownModel } from './google-errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { findPageMax } from './model-pages.ts'
 import { checkGoogleModel, readRequestTurns } from './read-google.ts'
 import { countTokens } from './tokens.ts'
 
@@ -32,8 +33,8 @@ const PAGE_SIZE = 50
 const PAGE_SIZE_MAX = 1000
 
 /** The response body of `GET /google/v1beta/models`. Throws GoogleError 400 for a page that does not exist. */
-export function listGoogleModels(query: URLSearchParams): unknown {
-  const size = Math.min(Number(query.get('pageSize') ?? 0) || PAGE_SIZE, PAGE_SIZE_MAX)
+export function listGoogleModels(query: URLSearchParams, path: string): unknown {
+  const size = Math.min(Number(query.get('pageSize') ?? 0) || PAGE_SIZE, PAGE_SIZE_MAX, findPageMax(path))
   const start = Number(query.get('pageToken') ?? 0)
   if (!Number.isInteger(start) || start < 0 || start > googleModels.length || !Number.isInteger(size) || size < 1)
     throw invalidArgument('The page token is invalid.')

@@ -62,7 +62,7 @@ export const googleWire: ExternalWire = {
       method: 'GET',
       pattern: /^\/models$/,
       name: '/models',
-      handler: exchange => sendJson(exchange, 200, listGoogleModels(readQuery(exchange)))
+      handler: exchange => sendJson(exchange, 200, listGoogleModels(readQuery(exchange), exchange.path))
     },
     {
       method: 'GET',

@@ -1,7 +1,9 @@
 // The models and the embeddings of the OpenAI wire.
 import { countEmbeddingTokens, embedText } from './embeddings.ts'
 import { badRequest, UpstreamError, unprocessable } from './errors.ts'
+import type { Exchange } from './exchange.ts'
 import { isObject } from './json.ts'
+import { findPageMax } from './model-pages.ts'
 import { findBatchMax } from './openai-models.ts'
 import { checkOpenAiModel } from './read-openai.ts'
 
@@ -12,9 +14,13 @@ const openAiModels = ['emulator-small', 'emulator-large', 'emulator-embeddings']
   owned_by: 'emulator'
 }))
 
-/** The response body of `GET /openai/v1/models`. */
-export function listOpenAiModels(): unknown {
-  return { object: 'list', data: openAiModels }
+/** The response body of `GET /openai/v1/models`. The wire has no pages; a service that has them links to the next one. */
+export function listOpenAiModels({ path, record }: Pick<Exchange, 'path' | 'record'>): unknown {
+  const start = Number(new URLSearchParams(record.query).get('offset') ?? 0)
+  const end = start + findPageMax(path)
+  const data = openAiModels.slice(start, end)
+  if (end >= openAiModels.length) return { object: 'list', data }
+  return { object: 'list', data, links: { next: `${path}?offset=${end}` } }
 }
 
 /** The response body of `GET /openai/v1/models/{id}`. Throws UpstreamError 404. */

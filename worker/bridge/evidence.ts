@@ -33,6 +33,25 @@ export interface AdmissionEvidence {
   readonly evidenceIds: readonly string[]
 }
 
+/** The label of models that no alias names: what holds for them is the profile's default. */
+export const DEFAULT_CAPABILITY_PROFILE = 'default_capabilities'
+
+/** The evidence of every model of a profile with a dynamic inventory; the model itself is added for each request. */
+export function createPrefixEvidence(
+  { profileId, providerKind }: Pick<ProviderProfile, 'profileId' | 'providerKind'>,
+  revisions: Pick<RouteEvidence, 'configRevision' | 'profileRevision'>
+): Omit<RouteEvidence, 'publicAlias' | 'upstreamModel'> {
+  return {
+    schemaVersion: 'gateway.execution-context.v1',
+    reason: 'cross_provider_route',
+    ...revisions,
+    profileId,
+    providerKind,
+    capabilityProfile: DEFAULT_CAPABILITY_PROFILE,
+    lossMatrixRevision: matrixRevision
+  }
+}
+
 export function createRouteEvidence(
   profile: ProviderProfile,
   alias: ModelAlias,

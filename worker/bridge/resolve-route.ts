@@ -2,15 +2,20 @@
 // changes afterwards (specification.md 1.1, rules 1 and 2).
 
 import { createSlotKey } from '../../shared/model-slots.ts'
-import type { OutputLimitField, ProviderWire } from '../../shared/profile.ts'
+import type { ProviderWire } from '../../shared/profile.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ApiMode, ModelRequest } from '../protocols/face.ts'
 import { lookUpProviderFace, type ProviderFaces } from '../protocols/registry.ts'
+import type { DeclaredCapabilities } from './declared-capabilities.ts'
 import type { AdmissionEvidence, RouteEvidence } from './evidence.ts'
+import type { KnownFacts } from './model-facts.ts'
 import { nameModel } from './name-model.ts'
+import { findPrefixedModel, type PrefixRoute } from './prefix-route.ts'
 
-/** The profile that serves every model without an alias. */
+export type { DeclaredCapabilities } from './declared-capabilities.ts'
+
+/** The native profile, which serves every model without an alias and without the prefix of another profile. */
 export interface DynamicRoute {
   profileId: string
   providerKind: string
@@ -61,25 +66,14 @@ export interface AliasRoute {
   evidence?: RouteEvidence
 }
 
-/** What a profile file declares about an alias: nothing that is not listed is sent (bridge.md 7.4 and 7.5). */
-export interface DeclaredCapabilities {
-  features: readonly string[]
-  /** The largest output limit that a request may ask for: that of the alias, else a quarter of its context window. */
-  outputTokensMax: number
-  /** How many tokens of input and output together the model holds. */
-  contextWindow: number
-  /** Absent where the alias does not say which name its model takes. */
-  outputLimitField?: OutputLimitField
-  /** A member that the provider's wire cannot carry is refused instead of left out. */
-  refusesUnsupported?: true
-  /** The provider runs on this machine. */
-  isLocal?: true
-}
-
 /** Every route of the gateway: plain data, the same in all workers and their threads. */
 export interface RouteTable {
   /** By public alias, disabled ones included: their names lead nowhere else. */
   aliases: ReadonlyMap<string, AliasRoute>
+  /** Of external profiles with a dynamic inventory; absent where there is none. */
+  prefixes?: readonly PrefixRoute[]
+  /** What the inventories of these profiles state; absent where there is none. */
+  facts?: KnownFacts
   dynamic?: DynamicRoute
 }
 
@@ -106,8 +100,8 @@ export interface ExecutionPlan {
 }
 
 /**
- * Resolves the route of a chat request or a token count (bridge.md 7.2, completions.md 2.1). An alias leads to its profile and model; every
- * other model leads to the dynamic profile. Raises `model_required` when neither the client nor the settings name a model and no assistant
+ * Resolves the route of a chat request or a token count (bridge.md 7.2, completions.md 2.1). An alias leads to its profile and model, a
+ * name with the prefix of a profile to that profile; every other model leads to the native profile. Raises `model_required` when neither the client nor the settings name a model and no assistant
  * or thread implies one, `invalid_request` for a request without a model where only aliases are served, `unknown_model_alias` when no
  * profile serves the model, and `unsupported_semantic` for an alias that may not be used.
  */
@@ -117,8 +111,8 @@ export function resolveRoute(
   { routes, faces }: { routes: RouteTable; faces: ProviderFaces }
 ): ExecutionPlan {
   const { model } = request
-  const alias = findAlias(routes, model)
-  if (alias !== undefined) return planAlias(alias, model ?? '', apiMode)
+  const named = planNamed(routes, model, apiMode)
+  if (named !== undefined) return named
   const { dynamic } = routes
   if (dynamic === undefined) throw unroutable(model)
   const { profileId, providerKind, passModel, defaultModel } = dynamic
@@ -171,8 +165,8 @@ export function resolveEmbeddingsRoute(
   apiMode: ApiMode,
   routes: RouteTable
 ): EmbeddingsPlan {
-  const alias = findAlias(routes, requestedModel)
-  if (alias !== undefined) return planAlias(alias, requestedModel ?? '', apiMode)
+  const named = planNamed(routes, requestedModel, apiMode)
+  if (named !== undefined) return named
   const { dynamic } = routes
   if (dynamic === undefined) throw unroutable(requestedModel)
   const { profileId, providerKind, passModel, defaultEmbeddingsModel } = dynamic
@@ -192,9 +186,22 @@ export function resolveEmbeddingsRoute(
 
 const findSlotKey = rememberCombinations(createSlotKey)
 
-/** Exact and case-sensitive: no other spelling of an alias is known. */
-function findAlias({ aliases }: RouteTable, model: string | undefined): AliasRoute | undefined {
-  return model === undefined ? undefined : aliases.get(model)
+/**
+ * The plan for a name of the profile file: that of an alias, which is exact and case-sensitive, or one with the prefix of a profile.
+ * Undefined for every other model.
+ */
+function planNamed(
+  { aliases, prefixes, facts }: RouteTable,
+  model: string | undefined,
+  apiMode: ApiMode
+): EmbeddingsPlan | undefined {
+  if (model === undefined) return undefined
+  const alias = aliases.get(model)
+  if (alias !== undefined) return planAlias(alias, model, apiMode)
+  const prefixed = prefixes && findPrefixedModel(prefixes, facts, model)
+  if (prefixed === undefined) return undefined
+  if (prefixed === 'unknown') throw unroutable(model)
+  return { ...prefixed, apiMode, publicModel: model }
 }
 
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {

@@ -4,24 +4,26 @@ import { createSlotKey } from '../../shared/model-slots.ts'
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { expandFeatures } from '../../shared/profile-features.ts'
 import { computeProfileRevision } from '../../shared/profile-revision.ts'
-import { findDynamicProfile, isExternalKind, requiresNewerSchema } from '../../shared/profile-routes.ts'
+import {
+  findDynamicProfile,
+  isExternalKind,
+  listPrefixedProfiles,
+  type PrefixedProfile,
+  requiresNewerSchema
+} from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
-import { createRouteEvidence } from './evidence.ts'
-import type {
-  AliasRefusal,
-  AliasRoute,
-  DeclaredCapabilities,
-  DynamicRoute,
-  RouteTable,
-  TargetRoute
-} from './resolve-route.ts'
+import { type DeclaredCapabilities, declareCapabilities, type ProfileTraits } from './declared-capabilities.ts'
+import { createPrefixEvidence, createRouteEvidence } from './evidence.ts'
+import { createKnownFacts } from './model-facts.ts'
+import type { PrefixRoute } from './prefix-route.ts'
+import type { AliasRefusal, AliasRoute, DynamicRoute, RouteTable, TargetRoute } from './resolve-route.ts'
 
 export type RouteSettings = Pick<Settings, 'passModel' | 'embeddings'> & {
   upstream: Pick<Settings['upstream'], 'model'>
 }
 
 /**
- * The routes of all aliases, refused ones included, and of the profile with a dynamic inventory (bridge.md 7.2).
+ * The routes of all aliases, refused ones included, and of the profiles that are asked for their models (bridge.md 7.2).
  * @param configRevision for the evidence of the aliases' requests.
  */
 export function createRouteTable(set: ProfileSet, settings: RouteSettings, configRevision: string): RouteTable {
@@ -39,7 +41,27 @@ export function createRouteTable(set: ProfileSet, settings: RouteSettings, confi
       aliases.set(alias.publicAlias, addTargets(route, alias, { set, configRevision }))
     }
   }
-  return dynamic === undefined ? { aliases } : { aliases, dynamic }
+  const prefixes = listPrefixedProfiles(set).map(profile => createPrefixRoute(profile, configRevision))
+  return {
+    aliases,
+    ...(prefixes.length > 0 && { prefixes, facts: createKnownFacts() }),
+    ...(dynamic !== undefined && { dynamic })
+  }
+}
+
+function createPrefixRoute(profile: PrefixedProfile, configRevision: string): PrefixRoute {
+  const { publicPrefix, profileId, providerKind, wire, defaultCapabilities, tokenCounting } = profile
+  const { features, limits } = defaultCapabilities
+  return {
+    publicPrefix,
+    profileId,
+    providerKind,
+    ...(wire !== undefined && { wire }),
+    defaults: { features: expandFeatures(features), limits },
+    traits: readTraits(profile),
+    ...(tokenCounting === 'off' && { isTokenCountOff: true as const }),
+    evidence: createPrefixEvidence(profile, { configRevision, profileRevision: computeProfileRevision(profile) })
+  }
 }
 
 function createAliasRoute(set: ProfileSet, profile: ProviderProfile, alias: ModelAlias): AliasRoute {
@@ -92,9 +114,6 @@ function findRefusal(
   return supportStatus === 'blocked' ? 'alias_blocked' : undefined
 }
 
-/** The part of its window that a model without a declared limit may fill with output (decisions.md 73). */
-const OUTPUT_SHARE = 1 / 4
-
 /** What an external alias may be asked for. The native upstream needs no declaration: its face says what it accepts. */
 function readCapabilities(
   profile: ProviderProfile,
@@ -102,15 +121,17 @@ function readCapabilities(
 ): DeclaredCapabilities | undefined {
   if (!isExternalKind(profile.providerKind) || capabilities === undefined) return undefined
   const { features, limits } = capabilities
-  const declared: DeclaredCapabilities = {
-    features: expandFeatures(features),
-    outputTokensMax: limits.maxOutputTokens ?? Math.ceil(limits.contextWindow * OUTPUT_SHARE),
-    contextWindow: limits.contextWindow
+  return declareCapabilities(
+    { features: expandFeatures(features), limits },
+    { ...(outputLimitField !== undefined && { outputLimitField }), ...readTraits(profile, unsupported) }
+  )
+}
+
+function readTraits(profile: ProviderProfile, unsupported = profile.unsupported): ProfileTraits {
+  return {
+    ...(unsupported === 'refuse' && { refusesUnsupported: true as const }),
+    ...((profile.allowLoopback || profile.allowPrivate) && { isLocal: true as const })
   }
-  if (outputLimitField !== undefined) declared.outputLimitField = outputLimitField
-  if (unsupported === 'refuse') declared.refusesUnsupported = true
-  if (profile.allowLoopback || profile.allowPrivate) declared.isLocal = true
-  return declared
 }
 
 function createDynamicRoute(

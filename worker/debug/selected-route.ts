@@ -1,5 +1,6 @@
 // The route of a translation: that of the request's model, or one that the debugging request names.
 
+import { findPrefixed } from '../../shared/profile-routes.ts'
 import { type ChatConfiguration, type PlannedChat, planChat } from '../bridge/plan-chat.ts'
 import { type ExecutionPlan, type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
 import type { ClientProtocol, JsonObject, NormalizedRequest } from '../normalized/index.ts'
@@ -34,7 +35,7 @@ export function readSelection(body: JsonObject, { routes }: ChatConfiguration): 
   }
   const alias = readName(body, 'alias')
   const profile = readName(body, 'profile')
-  if (alias !== undefined && !routes.aliases.has(alias)) {
+  if (alias !== undefined && !isNamed(routes, alias)) {
     throw invalidDebugRequest('Expected alias to be a public alias of a profile')
   }
   if (profile !== undefined && findServedProfile(routes, profile) === undefined) {
@@ -101,19 +102,28 @@ export function selectPlan(
   return { ...plan, slotKey: '', ...(model === undefined ? {} : { upstreamModel: model }) }
 }
 
-function isServedBy({ aliases }: RouteTable, profile: string, model: string | undefined): boolean {
-  return model !== undefined && aliases.get(model)?.profileId === profile
+/** Whether the file has this name: as an alias, or behind a prefix. */
+function isNamed({ aliases, prefixes = [] }: RouteTable, name: string): boolean {
+  return aliases.has(name) || findPrefixed(prefixes, name) !== undefined
+}
+
+function isServedBy({ aliases, prefixes = [] }: RouteTable, profile: string, model: string | undefined): boolean {
+  if (model === undefined) return false
+  return (aliases.get(model) ?? findPrefixed(prefixes, model))?.profileId === profile
 }
 
 /** A profile, as far as it selects a face. */
 export type ServedProfile = Pick<ExecutionPlan, 'profileId' | 'providerKind' | 'wire'>
 
 /** The kind and the wire of a profile; undefined for a profile that serves nothing. */
-export function findServedProfile({ aliases, dynamic }: RouteTable, profile: string): ServedProfile | undefined {
+export function findServedProfile(
+  { aliases, prefixes = [], dynamic }: RouteTable,
+  profile: string
+): ServedProfile | undefined {
   if (dynamic?.profileId === profile) return { profileId: profile, providerKind: dynamic.providerKind }
-  const alias = [...aliases.values()].find(({ profileId }) => profileId === profile)
-  if (alias === undefined) return undefined
-  const { providerKind, wire } = alias
+  const route = [...prefixes, ...aliases.values()].find(({ profileId }) => profileId === profile)
+  if (route === undefined) return undefined
+  const { providerKind, wire } = route
   return { profileId: profile, providerKind, ...(wire !== undefined && { wire }) }
 }
 

@@ -7,9 +7,9 @@ import {
   createEffectiveCapabilitiesDocument,
   createSupportMatrixDocument
 } from '../../shared/bridge-documents.ts'
-import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import { type CatalogSnapshot, isInventoryFresh, isListed } from '../../shared/catalog.ts'
 import { createReadinessDocument } from '../../shared/documents.ts'
-import { findDynamicProfile } from '../../shared/profile-routes.ts'
+import { listDiscoveredProfiles } from '../../shared/profile-routes.ts'
 import { supportMatrix } from '../../shared/support-matrix.ts'
 import { type CapabilityQuery, readCapabilityQuery } from '../bridge/capabilities/capability-query.ts'
 import {
@@ -35,6 +35,7 @@ export type BridgeFacts = Pick<
 /** Mounts `/bridge/models` and `/bridge/capabilities`. Both need no key; while the gateway drains they are refused. */
 export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): void {
   const { catalog, drainGate, profiles, readReadiness, revisions, routes, settings } = facts
+  const discovered = listDiscoveredProfiles(profiles)
   const writeModels = createSnapshotWriter(snapshot => JSON.stringify(createBridgeModelsDocument(snapshot, revisions)))
   const matrix = JSON.stringify(createSupportMatrixDocument(supportMatrix, revisions))
 
@@ -56,14 +57,17 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
   }
 
   /**
-   * The inventory that the model belongs to: that of the catalog for the dynamic profile, which alone is discovered, else the profiles
-   * themselves. Raises `unknown_model_alias` for a model without an alias that the catalog does not have.
+   * The inventory that the model belongs to: that of the catalog for a profile that is asked for its models, else the profiles themselves.
+   * Raises `unknown_model_alias` for a model without an alias that the catalog does not have. A model behind a prefix that no fresh
+   * inventory lacks has the capabilities of its requests, which are sent (providers.md 3).
    */
   async function findInventoryRevision(context: RequestContext, model: string, route: ModelRoute): Promise<string> {
-    if (route.profile !== findDynamicProfile(profiles)) return revisions.config
-    const { models, inventoryRevision } = await readCatalog(context, 'effective_capabilities_unavailable')
-    if (route.alias === undefined && !models.some(({ id }) => id === model)) throw modelNotFound()
-    return inventoryRevision
+    const { profile, alias, prefixedModel } = route
+    if (!discovered.includes(profile)) return revisions.config
+    const snapshot = await readCatalog(context, 'effective_capabilities_unavailable')
+    const mayBeUnlisted = prefixedModel !== undefined && !isInventoryFresh(snapshot, profile.profileId, Date.now())
+    if (alias === undefined && !mayBeUnlisted && !isListed(snapshot, model)) throw modelNotFound()
+    return snapshot.inventoryRevision
   }
 
   async function writeCapabilities(context: RequestContext, query: CapabilityQuery): Promise<string> {

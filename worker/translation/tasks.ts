@@ -1,5 +1,6 @@
 // Every task of the translation, one line each. Tasks are pure, so each runs inline or in a thread of the pool with the same result.
 
+import type { PackedFacts } from '../bridge/model-facts.ts'
 import { importOnce } from '../performance/import-once.ts'
 import { findProviderFace } from '../protocols/registry.ts'
 import { type ChatResponse, type ReadChatResponse, readChatResponse } from '../providers/http/large-responses.ts'
@@ -37,7 +38,7 @@ export type Job<Name extends TaskName> = Parameters<(typeof tasks)[Name]>[0]
 export type Result<Name extends TaskName> = Awaited<ReturnType<(typeof tasks)[Name]>>
 
 /** A task in the message to a thread. */
-export type TaskMessage = { [Name in TaskName]: { name: Name; job: Job<Name> } }[TaskName]
+export type TaskMessage = { [Name in TaskName]: { name: Name; job: Job<Name>; facts?: PackedFacts } }[TaskName]
 
 /** The message to a thread that has nothing to do: it gives back the memory that its tasks have left. */
 export const RELEASE_MEMORY = 'release-memory'

@@ -5,6 +5,7 @@ import { extname, join } from 'node:path'
 import type { Piscina } from 'piscina'
 import { hasOwnMemory } from '../../shared/bytes.ts'
 import { createLanes } from '../../shared/semaphore.ts'
+import { packFacts } from '../bridge/model-facts.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { raceAbort } from '../providers/http/abort.ts'
@@ -96,6 +97,8 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
     const pool = await opening
     const signal = AbortSignal.timeout(TASK_MS_MAX)
     const { message, transferList } = detachBytes(name, job)
+    const facts = settings.routes.facts && packFacts(settings.routes.facts)
+    if (facts !== undefined) message.facts = facts
     const result: TaskResult<Result<Name>> = await pool
       .run(message, { signal, transferList })
       .catch(thrown => {

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
 import { hasOwnMemory, releaseMemory } from '../../shared/bytes.ts'
+import { unpackFacts } from '../bridge/model-facts.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import { toGatewayError } from '../normalized/index.ts'
 import { providerFaces } from '../protocols/registry.ts'
@@ -27,6 +28,8 @@ export default async function run(message: TaskMessage | typeof RELEASE_MEMORY):
   if (message === RELEASE_MEMORY) return collectGarbage()
   const received = 'bytes' in message.job ? message.job.bytes : undefined
   try {
+    if (message.facts !== undefined && settings.routes.facts !== undefined)
+      unpackFacts(settings.routes.facts, message.facts)
     const value = await runMessage(message)
     const transfers: ArrayBuffer[] = []
     const detached = detachBytes(value, transfers, received?.buffer)

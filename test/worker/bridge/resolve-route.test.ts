@@ -1,10 +1,13 @@
 import t from 'tap'
+import type { CatalogModels } from '../../../shared/catalog.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
+import { learnFacts, packFacts, unpackFacts } from '../../../worker/bridge/model-facts.ts'
 import { resolveEmbeddingsRoute, resolveRoute } from '../../../worker/bridge/resolve-route.ts'
 import { createRouteTable } from '../../../worker/bridge/route-table.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
+import { entryOf, NOTHING_LEFT_OUT, snapshotOf } from '../../support/catalog-snapshots.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'
 import { makeAlias, makeNativeProfile, makeProfile, makeProfileSet } from '../../support/profiles.ts'
 
@@ -180,4 +183,94 @@ t.test('the evidence of an alias names the configuration and nothing secret', as
 t.test('a profile may refuse token counts', async t => {
   const off = makeProfile('p1', [makeAlias('bridge/a')], { tokenCounting: 'off' })
   t.equal(createResolver(makeProfileSet([off])).chat('bridge/a').isTokenCountOff, true)
+})
+
+const defaults = { features: ['chat'], limits: { contextWindow: 8000, maxInputTokens: 7000, maxOutputTokens: 1000 } }
+const vllm = makeProfile('vllm', [], {
+  modelInventory: 'dynamic',
+  publicPrefix: 'vllm/',
+  defaultCapabilities: defaults,
+  wire: 'responses',
+  tokenCounting: 'off',
+  unsupported: 'refuse'
+})
+const org = makeProfile('org', [], {
+  modelInventory: 'dynamic',
+  publicPrefix: 'vllm/org/',
+  providerKind: 'messages_compatible',
+  defaultCapabilities: { features: ['chat_vision'], limits: { contextWindow: 400 } }
+})
+
+t.test('a name with a prefix leads to the profile of the longest one, in every operation', async t => {
+  const resolver = createResolver(makeProfileSet([vllm, dynamic, org]))
+  for (const resolve of each(resolver, 'vllm/Qwen/Coder 7B')) {
+    t.match(resolve(), {
+      profileId: 'vllm',
+      providerKind: 'chat_compatible',
+      wire: 'responses',
+      upstreamModel: 'Qwen/Coder 7B',
+      publicModel: 'vllm/Qwen/Coder 7B',
+      isUndeclared: true,
+      isTokenCountOff: true,
+      capabilities: { outputTokensMax: 1000, contextWindow: 8000, refusesUnsupported: true },
+      evidence: { publicAlias: 'vllm/Qwen/Coder 7B', capabilityProfile: 'default_capabilities', profileId: 'vllm' }
+    })
+  }
+  const { capabilities } = resolver.chat('vllm/a')
+  t.ok(capabilities?.features.includes('function_tools') && capabilities.features.includes('roles'), 'presets')
+  t.match(resolver.chat('vllm/org/a'), {
+    profileId: 'org',
+    upstreamModel: 'a',
+    capabilities: { contextWindow: 400, outputTokensMax: 100 }
+  })
+  t.match(resolver.chat('GigaChat-2'), { profileId: 'n3' }, 'every other model is the native one')
+})
+
+t.test('a prefix alone, and an id that no provider lists, are unknown', async t => {
+  for (const profiles of [[vllm], [vllm, dynamic]]) {
+    const resolver = createResolver(makeProfileSet(profiles))
+    for (const model of ['vllm/', 'vllm/a\n', 'vllm/ a', 'vllm/a\u0000b', 'vllm/a\u200b', `vllm/${'x'.repeat(257)}`]) {
+      for (const resolve of each(resolver, model)) {
+        t.throws(resolve, { code: 'unknown_model_alias', status: 404, param: 'model' }, JSON.stringify(model))
+      }
+    }
+  }
+  t.throws(() => createResolver(makeProfileSet([vllm])).chat('VLLM/a'), { code: 'unknown_model_alias' })
+})
+
+t.test('a declared alias wins over a prefix, and a disabled one hides the model', async t => {
+  const aliases = makeProfile('p2', [makeAlias('vllm/coder'), makeAlias('vllm/off', { enabled: false })])
+  const resolver = createResolver(makeProfileSet([vllm, aliases]))
+  t.match(resolver.chat('vllm/coder'), { profileId: 'p2', upstreamModel: 'mini-7b', isUndeclared: undefined })
+  t.throws(() => resolver.chat('vllm/off'), { code: 'unknown_model_alias', cause: 'alias_disabled' })
+})
+
+t.test('what a provider states about a model wins over the default, in each thread too', async t => {
+  const { routes, chat } = createResolver(makeProfileSet([vllm]))
+  const { facts } = routes
+  if (facts === undefined) throw new Error('The routes have a place for facts.')
+  t.equal(packFacts(facts), undefined)
+  const stated = { contextWindow: 500, outputTokensMax: 900, readsImages: true, readsFiles: false }
+  const models: CatalogModels = {
+    ...NOTHING_LEFT_OUT,
+    entries: [
+      entryOf('vllm/a', { facts: stated }),
+      entryOf('vllm/b', { facts: { readsImages: false } }),
+      entryOf('vllm/c')
+    ]
+  }
+  const snapshot = snapshotOf(models, { providerProfileId: 'vllm', providerKind: 'chat_compatible', nowMs: 0 })
+  learnFacts(facts, snapshot)
+  const packed = packFacts(facts)
+  t.equal(packFacts(facts), packed, 'packed once')
+  const inThread = createResolver(makeProfileSet([vllm]))
+  if (packed === undefined || inThread.routes.facts === undefined) throw new Error('no facts')
+  unpackFacts(inThread.routes.facts, structuredClone(packed))
+  for (const resolve of [chat, inThread.chat]) {
+    t.match(resolve('vllm/a').capabilities, { contextWindow: 500, outputTokensMax: 500 })
+    t.ok(resolve('vllm/a').capabilities?.features.includes('image_references'))
+    t.notOk(resolve('vllm/b').capabilities?.features.includes('image_references'))
+    t.match(resolve('vllm/b').capabilities, { contextWindow: 8000, outputTokensMax: 1000 })
+    t.same(resolve('vllm/c').capabilities, resolve('vllm/unlisted').capabilities)
+  }
 })

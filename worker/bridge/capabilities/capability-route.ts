@@ -1,12 +1,21 @@
 // Finds the route whose capabilities a query asks for (bridge.md 5.6 and 5.7).
 
+import { describeDiscovered } from '../../../shared/discovered-capabilities.ts'
+import { isModelName } from '../../../shared/model-name.ts'
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../../shared/profile.ts'
 import { expandFeatures } from '../../../shared/profile-features.ts'
-import { findDynamicProfile, listAliases, requiresNewerSchema } from '../../../shared/profile-routes.ts'
+import {
+  findDynamicProfile,
+  findPrefixed,
+  listAliases,
+  listPrefixedProfiles,
+  requiresNewerSchema
+} from '../../../shared/profile-routes.ts'
 import { findCell } from '../../../shared/support-matrix.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ProviderCapabilities } from '../../protocols/capabilities.ts'
 import { type ByWire, selectWire } from '../../protocols/registry.ts'
+import { DEFAULT_CAPABILITY_PROFILE } from '../evidence.ts'
 import type { RouteTable } from '../resolve-route.ts'
 import type { CapabilityQuery } from './capability-query.ts'
 import type { CapabilityRoute } from './layers.ts'
@@ -16,6 +25,8 @@ export interface ModelRoute {
   readonly profile: ProviderProfile
   /** Undefined for a model that only the inventory can list. */
   readonly alias: ModelAlias | undefined
+  /** The provider's id of a model behind the prefix of the profile; absent for every other one. */
+  readonly prefixedModel?: string
 }
 
 /**
@@ -27,6 +38,12 @@ export function findModelRoute(profiles: ProfileSet, model: string): ModelRoute 
   if (declared !== undefined) {
     if (!declared.alias.enabled) throw new GatewayError('unknown_model_alias', { reason: 'alias_disabled' })
     return declared
+  }
+  const prefixed = findPrefixed(listPrefixedProfiles(profiles), model)
+  if (prefixed !== undefined) {
+    const prefixedModel = model.slice(prefixed.publicPrefix.length)
+    if (!isModelName(prefixedModel)) throw modelNotFound()
+    return { profile: prefixed, alias: undefined, prefixedModel }
   }
   const dynamic = findDynamicProfile(profiles)
   if (dynamic === undefined) throw modelNotFound()
@@ -40,14 +57,14 @@ export function modelNotFound(): GatewayError {
 
 export interface CapabilitySources {
   readonly profiles: ProfileSet
-  readonly routes: Pick<RouteTable, 'dynamic'>
+  readonly routes: Pick<RouteTable, 'dynamic' | 'facts'>
   readonly capabilities: Readonly<Record<string, ProviderCapabilities | ByWire<ProviderCapabilities>>>
 }
 
 /** What the capabilities of the query depend on, for a route that was found. */
 export function describeCapabilityRoute(
   { model, publicProtocol, apiMode }: CapabilityQuery,
-  { profile, alias }: ModelRoute,
+  { profile, alias, prefixedModel }: ModelRoute,
   { profiles, routes, capabilities }: CapabilitySources
 ): CapabilityRoute {
   const provider = capabilities[profile.providerKind]
@@ -56,11 +73,24 @@ export function describeCapabilityRoute(
     apiMode,
     cell: findCell(publicProtocol, profile.providerKind),
     provider: provider && selectWire(provider, profile.wire),
-    upstreamModel: alias?.upstreamModel ?? findSentModel(routes.dynamic, model),
-    declaredFeatures: alias?.capabilities && expandFeatures(alias.capabilities.features),
-    capabilityProfile: alias?.capabilityProfile,
+    upstreamModel: alias?.upstreamModel ?? prefixedModel ?? findSentModel(routes.dynamic, model),
+    declaredFeatures: findFeatures(model, { profile, alias, prefixedModel }, routes),
+    capabilityProfile: prefixedModel === undefined ? alias?.capabilityProfile : DEFAULT_CAPABILITY_PROFILE,
     isAliasBlocked: alias !== undefined && (alias.supportStatus === 'blocked' || requiresNewerSchema(profiles, profile))
   }
+}
+
+/** What the file declares about an alias or about all models behind a prefix, and the provider states about one of these. */
+function findFeatures(
+  model: string,
+  { profile, alias, prefixedModel }: { [Name in keyof ModelRoute]: ModelRoute[Name] | undefined },
+  { facts }: CapabilitySources['routes']
+): readonly string[] | undefined {
+  if (alias !== undefined) return alias.capabilities && expandFeatures(alias.capabilities.features)
+  const defaults = prefixedModel === undefined ? undefined : profile?.defaultCapabilities
+  if (defaults === undefined) return undefined
+  const { features, limits } = defaults
+  return describeDiscovered({ features: expandFeatures(features), limits }, facts?.byName.get(model)).features
 }
 
 /** The model that the dynamic profile's provider is sent for a model without an alias. */
