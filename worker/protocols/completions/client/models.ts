@@ -24,7 +24,7 @@ export function writeModelList(models: readonly CatalogModel[]): { object: 'list
 export function writeModel(model: CatalogModel): CompletionsModel {
   const { id, declared, modelType } = model
   return {
-    ...(declared === undefined ? describeUpstream(model) : describeAlias(id, declared)),
+    ...(declared === undefined ? describeUpstream(model) : describeAlias(model, declared)),
     id,
     object: 'model',
     created: Math.floor(Date.parse(model.discoveredAt) / 1000),
@@ -52,13 +52,17 @@ function describeUpstream(model: CatalogModel): JsonObject {
   }
 }
 
-function describeAlias(id: string, { inputTokenLimit, outputTokenLimit, canCountTokens }: DeclaredModel): JsonObject {
+function describeAlias(
+  { id, modelType }: CatalogModel,
+  { inputTokenLimit, outputTokenLimit, canCountTokens }: DeclaredModel
+): JsonObject {
+  const chatMethods = ['generateContent', 'streamGenerateContent', ...(canCountTokens ? ['countTokens'] : [])]
   return {
     type: 'model',
     display_name: id,
     description: 'Model served by the gateway.',
     ...(inputTokenLimit === undefined ? {} : { input_token_limit: inputTokenLimit }),
     ...(outputTokenLimit === undefined ? {} : { output_token_limit: outputTokenLimit }),
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', ...(canCountTokens ? ['countTokens'] : [])]
+    supportedGenerationMethods: modelType === 'embedder' ? ['embedContent', 'batchEmbedContents'] : chatMethods
   }
 }

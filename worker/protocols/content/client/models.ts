@@ -60,7 +60,7 @@ const COUNT_METHODS = ['countTokens']
 
 /** The operations of a model: by the upstream's type, or by its name when the upstream has no type. */
 function listMethods({ id, modelType, declared }: CatalogModel): string[] {
-  if (declared?.canCountTokens === false) return GENERATE_METHODS
+  if (declared?.canCountTokens === false && modelType !== 'embedder') return GENERATE_METHODS
   switch (modelType ?? guessType(id)) {
     case 'embedder':
       return EMBED_METHODS
