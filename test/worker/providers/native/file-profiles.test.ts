@@ -145,6 +145,31 @@ t.test('addresses are checked as the profile says, and redirects are not followe
   )
 })
 
+t.test('a profile of a private network checks its addresses (decisions.md 87)', async t => {
+  const stub = await startStub((_request, response) => void response.writeHead(500).end())
+  t.teardown(() => stub.close())
+  const answers: Record<string, string[]> = {
+    'trap.internal': ['169.254.169.254'],
+    'mixed.svc': ['10.0.0.1', 'fd00:ec2::254'],
+    'own.local': ['127.0.0.1'],
+    'public.corp': ['8.8.8.8']
+  }
+  const hosts = [...Object.keys(answers), '127.0.0.1', '[::ffff:a9fe:a9fe]', 'metadata.google.internal']
+  const profiles = hosts.map((host, index) => ({
+    ...profileOf(`p${index}`, `http://${host}:${stub.port}/v1`, false),
+    allowPrivate: true
+  }))
+  const { chat, memory } = start(t, profiles, { resolve: async host => answers[host] ?? [] })
+  for (const { profileId } of profiles) {
+    t.match(await rejection(chat(profileId)), { code: 'destination_mismatch', status: 502 }, profileId)
+  }
+  t.same(
+    memory.lines.filter(line => line.event === 'upstream_call_failed').map(line => line.destination_class),
+    ['forbidden', 'forbidden', 'loopback', 'public', 'loopback', 'forbidden', 'forbidden']
+  )
+  t.equal(stub.requests.length, 0)
+})
+
 t.test('the authorization of a client never reaches a profile of a file', async t => {
   const { executors } = start(t, [profileOf('a', 'http://127.0.0.1:9/v1')], { credentials: { a: basic('a:secret') } })
   t.throws(() => executors.acquire('a', { type: 'access-token', accessToken: new Secret('t') }), {
