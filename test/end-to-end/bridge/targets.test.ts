@@ -165,6 +165,116 @@ t.test('embeddings without a conversation are shared', async t => {
   t.equal(seen.size, 2)
 })
 
+interface Wire {
+  name: string
+  profile: TargetedOptions['profile']
+  path: string
+  /** What a client sends, on the provider's own wire and on another one. */
+  calls: ReadonlyArray<{ path: string; body: object; sent: string; model?: (body: Sent) => unknown }>
+  answer: object
+}
+
+interface Sent {
+  model?: string
+  requests?: Array<{ model: string }>
+  generateContentRequest?: { model: string }
+}
+
+const user = [{ role: 'user', content: 'Why?' }]
+const messagesAnswer = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: 'So.' }]
+}
+const contentAnswer = { candidates: [{ content: { role: 'model', parts: [{ text: 'So.' }] }, finishReason: 'STOP' }] }
+const responsesAnswer = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', created_at: 1, output: [] }
+const contents = [{ role: 'user', parts: [{ text: 'Why?' }] }]
+const topModel = ({ model }: Sent): unknown => model
+const chatCall = { path: '/v1/chat/completions', body: { model: ALIAS, messages: user } }
+const messagesCall = { path: '/v1/messages', body: { model: ALIAS, messages: user, max_tokens: 10 } }
+const countCall = { path: '/v1/messages/count_tokens', body: { model: ALIAS, messages: user } }
+const generateCall = { path: `/v1beta/models/${ALIAS}:generateContent`, body: { contents } }
+const responsesCall = { path: '/v1/responses', body: { model: ALIAS, input: 'Why?' } }
+
+const wires: readonly Wire[] = [
+  {
+    name: 'Responses',
+    profile: { wire: 'responses' },
+    path: '/<id>/v1',
+    answer: { ...responsesAnswer, usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } },
+    calls: [
+      { ...chatCall, sent: '/<id>/v1/responses', model: topModel },
+      { ...responsesCall, sent: '/<id>/v1/responses', model: topModel }
+    ]
+  },
+  {
+    name: 'messages',
+    profile: { providerKind: 'messages_compatible' },
+    path: '/<id>',
+    answer: {
+      ...messagesAnswer,
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 1, output_tokens: 1 },
+      input_tokens: 7
+    },
+    calls: [
+      { ...chatCall, sent: '/<id>/v1/messages', model: topModel },
+      { ...messagesCall, sent: '/<id>/v1/messages', model: topModel },
+      { ...countCall, sent: '/<id>/v1/messages/count_tokens', model: topModel }
+    ]
+  },
+  {
+    name: 'content',
+    profile: { providerKind: 'content_compatible' },
+    path: '/<id>',
+    answer: { ...contentAnswer, totalTokens: 7, embeddings: [{ values: [0.5] }, { values: [0.5] }] },
+    calls: [
+      { ...chatCall, sent: '/<id>/v1beta/models/model-of-<id>:generateContent' },
+      { ...generateCall, sent: '/<id>/v1beta/models/model-of-<id>:generateContent' },
+      { ...countCall, sent: '/<id>/v1beta/models/model-of-<id>:countTokens' },
+      {
+        path: `/v1beta/models/${ALIAS}:countTokens`,
+        body: { generateContentRequest: { model: `models/${ALIAS}`, contents } },
+        sent: '/<id>/v1beta/models/model-of-<id>:countTokens',
+        model: ({ generateContentRequest }) => generateContentRequest?.model
+      },
+      {
+        path: '/v1/embeddings',
+        body: { model: ALIAS, input: ['a', 'b'] },
+        sent: '/<id>/v1beta/models/model-of-<id>:batchEmbedContents',
+        model: ({ requests }) => requests?.[1]?.model
+      }
+    ]
+  }
+]
+
+for (const { name, profile, path, calls, answer } of wires) {
+  t.test(`each target of the ${name} wire gets its own path and model, on the client's wire and on others`, async t => {
+    const { url, deployments } = await start(t, ['eu', 'us'], {
+      path,
+      ...(profile && { profile }),
+      shares: { us: { priority: 1 } }
+    })
+    const [eu, us] = deployments as [Deployment, Deployment]
+    for (const deployment of deployments) deployment.act = (_, response) => sendJson(response, 200, answer)
+    for (const deployment of [eu, us]) {
+      for (const call of calls) {
+        const response = await fetch(url + call.path, { method: 'POST', body: JSON.stringify(call.body) })
+        const text = await response.text()
+        t.equal(response.status, 200, `${call.path}: ${text}`)
+        t.equal(response.headers.get('x-gateway-target'), deployment.id)
+        const last = deployment.stub.requests.at(-1)
+        t.equal(last?.url, call.sent.replaceAll('<id>', deployment.id))
+        const model = call.model?.(JSON.parse(last?.body.toString() ?? '{}'))
+        if (call.model !== undefined) t.match(model, new RegExp(`^(models/)?model-of-${deployment.id}$`), call.path)
+      }
+      await eu.stub.close()
+    }
+  })
+}
+
 t.test('an alias with one model has no such header', async t => {
   const [only] = (await startDeployments(t, ['eu'])) as [Deployment]
   const profiles = targetedProfiles([only]).map(profile => ({
