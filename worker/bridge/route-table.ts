@@ -1,6 +1,7 @@
 // Turns the validated profiles into the table that `resolve-route.ts` reads.
 
 import { createSlotKey } from '../../shared/model-slots.ts'
+import { readAddressPolicy } from '../../shared/network-policy.ts'
 import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { expandFeatures } from '../../shared/profile-features.ts'
 import { computeProfileRevision } from '../../shared/profile-revision.ts'
@@ -99,8 +100,9 @@ function addTargets(
   if (first === undefined) return route
   const { profileId, upstreamModel, slotKey, evidence } = first
   const added: AliasRoute = { ...route, profileId, upstreamModel, slotKey, targets, ...(evidence && { evidence }) }
-  const isLocal = targets.some(target => profiles.get(target.profileId)?.allowLoopback === true)
-  if (isLocal && added.capabilities !== undefined) added.capabilities = { ...added.capabilities, isLocal: true }
+  // The media of a request are judged before one of the targets is chosen.
+  const isAnyLocal = targets.some(({ profileId: id }) => isLocal(profiles.get(id)))
+  if (isAnyLocal && added.capabilities !== undefined) added.capabilities = { ...added.capabilities, isLocal: true }
   return added
 }
 
@@ -130,8 +132,13 @@ function readCapabilities(
 function readTraits(profile: ProviderProfile, unsupported = profile.unsupported): ProfileTraits {
   return {
     ...(unsupported === 'refuse' && { refusesUnsupported: true as const }),
-    ...((profile.allowLoopback || profile.allowPrivate) && { isLocal: true as const })
+    ...(isLocal(profile) && { isLocal: true as const })
   }
+}
+
+/** Whether a provider may reach what the clients cannot: it runs on this machine or in a private network (decisions.md 105). */
+function isLocal(profile: ProviderProfile | undefined): boolean {
+  return profile !== undefined && readAddressPolicy(profile) !== 'public'
 }
 
 function createDynamicRoute(

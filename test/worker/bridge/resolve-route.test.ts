@@ -274,3 +274,23 @@ t.test('what a provider states about a model wins over the default, in each thre
     t.same(resolve('vllm/c').capabilities, resolve('vllm/unlisted').capabilities)
   }
 })
+
+t.test('an alias is local when one of its providers may reach what its clients cannot (decisions.md 105)', async t => {
+  const privately = { allowLoopback: false, allowPrivate: true, networkPolicyRef: 'private-network' }
+  const targetsOf = (...ids: string[]) =>
+    ids.map(profileId => ({ profileId, upstreamModel: 'm', weight: 1, priority: 1 }))
+  const { routes } = createResolver(
+    makeProfileSet([
+      makeProfile('public', [
+        makeAlias('of-public'),
+        makeAlias('of-public-targets', { targets: targetsOf('public', 'public') }),
+        makeAlias('of-private-target', { targets: targetsOf('public', 'private') }),
+        makeAlias('of-loopback-target', { targets: targetsOf('public', 'loopback') })
+      ]),
+      makeProfile('private', [makeAlias('of-private')], privately),
+      makeProfile('loopback', [makeAlias('of-loopback')], { baseUrl: 'http://127.0.0.1:9/v1' })
+    ])
+  )
+  const local = [...routes.aliases].filter(([, route]) => route.capabilities?.isLocal === true).map(([name]) => name)
+  t.same(local.sort(), ['of-loopback', 'of-loopback-target', 'of-private', 'of-private-target'])
+})
