@@ -186,6 +186,7 @@ function createRuntime(
   { routes, translator, observation, probes, writer, recordRoom }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
+  const drainGate = createDrainGate()
   const executors = createExecutors({
     profiles,
     credentials,
@@ -196,7 +197,9 @@ function createRuntime(
     log,
     version,
     onTokenFetched: probes?.listeners.onTokenFetched,
-    onConnectionChange: probes?.listeners.onConnectionChange
+    onConnectionChange: probes?.listeners.onConnectionChange,
+    onStaleConnection: probes?.listeners.onStaleConnection,
+    isDraining: () => drainGate.isDraining
   })
   const targets = createTargetPool({
     channel: control.targetRests,
@@ -208,7 +211,6 @@ function createRuntime(
   control.onTargetRestored(targets.applyRestored)
   const catalog = createCatalogReader({ control, executors, profiles, log })
   control.onRefreshWanted(profileId => catalog.warmUp(profileId))
-  const drainGate = createDrainGate()
   return {
     settings,
     operations: operations.table,

@@ -166,6 +166,10 @@ export const rows: Row[] = [
           legend: 'retries {{provider}}'
         },
         {
+          expr: rate('gateway_upstream_stale_connections_total', WINDOW, { where: where(), by: ['provider'] }),
+          legend: 'stale connections {{provider}}'
+        },
+        {
           expr: rate('gateway_upstream_anomalies_total', WINDOW, { where: where(), by: ['model'] }),
           legend: 'anomalies {{model}}'
         }

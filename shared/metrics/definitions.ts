@@ -210,6 +210,10 @@ export const metricDefinitions = Object.freeze({
   gateway_pool_tasks: gauge('Tasks that run in a thread of a worker or wait for one.', 'sum'),
   gateway_pool_wait_seconds: histogram('Time that a task waited for a thread in seconds.', DURATION_BUCKETS),
   gateway_upstream_connections: gauge('Open connections to providers, those for tokens included.', 'sum', ['provider']),
+  gateway_upstream_stale_connections_total: counter(
+    'Total number of requests sent again because their kept connection was closed before a byte of the response.',
+    ['provider']
+  ),
   gateway_upstream_token_refresh_total: counter('Total number of access tokens that were asked for.'),
   gateway_upstream_token_refresh_failures_total: counter('Total number of access tokens that could not be fetched.'),
   gateway_model_concurrency_limit: gauge('Concurrent calls that a model may have.', 'max', ['model']),

@@ -38,6 +38,10 @@ export interface ExecutorDependencies {
   onOutcome?: OutcomeListener | undefined
   /** Called for each connection to the provider that opens or closes, for the metrics. */
   onConnectionChange?: ConnectionListener | undefined
+  /** Called for each request that is sent again because its connection was stale, for the metrics. */
+  onStaleConnection?: (() => void) | undefined
+  /** True from the beginning of a shutdown on: no further attempt of a call is made. False unless given. */
+  isDraining?: (() => boolean) | undefined
 }
 
 export interface ProviderKindRegistration {

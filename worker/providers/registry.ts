@@ -26,7 +26,14 @@ export const providerKinds: ProviderKinds = {
 export interface ExecutorsOptions
   extends Omit<
     ExecutorDependencies,
-    'now' | 'monotonicMs' | 'random' | 'origin' | 'credential' | 'readSecret' | 'onConnectionChange'
+    | 'now'
+    | 'monotonicMs'
+    | 'random'
+    | 'origin'
+    | 'credential'
+    | 'readSecret'
+    | 'onConnectionChange'
+    | 'onStaleConnection'
   > {
   profiles: ProfileSet
   /** Those of a profile file. */
@@ -40,6 +47,8 @@ export interface ExecutorsOptions
   random?: () => number
   /** Called for each connection to a provider that opens (1) or closes (-1), for the metrics. */
   onConnectionChange?: ((provider: string, change: 1 | -1) => void) | undefined
+  /** Called for each request that is sent again because its connection was stale, for the metrics. */
+  onStaleConnection?: ((provider: string) => void) | undefined
 }
 
 /**
@@ -56,6 +65,7 @@ export function createExecutors(options: ExecutorsOptions): Executors {
     monotonicMs = systemClock.monotonicMs,
     random = Math.random,
     onConnectionChange,
+    onStaleConnection,
     ...dependencies
   } = options
   const pools = new Map<string, ExecutorPool>()
@@ -72,7 +82,8 @@ export function createExecutors(options: ExecutorsOptions): Executors {
         now,
         monotonicMs,
         random,
-        onConnectionChange: onConnectionChange && (change => onConnectionChange(labelProvider(profile), change))
+        onConnectionChange: onConnectionChange && (change => onConnectionChange(labelProvider(profile), change)),
+        onStaleConnection: onStaleConnection && (() => onStaleConnection(labelProvider(profile)))
       })
     )
   }

@@ -137,6 +137,8 @@ const rows: Row[] = [
   },
   {
     directive: '[[die:0]]',
+    // The connection is a kept one, and replaced once (decisions.md 112).
+    calls: 2,
     status: 502,
     completions: ['server_error', 'provider_failure'],
     messages: 'api_error',

@@ -9,6 +9,7 @@ export interface ProcessListeners {
   onPoolWaited(ms: number): void
   onTokenFetched(hasFailed: boolean): void
   onConnectionChange(provider: string, change: 1 | -1): void
+  onStaleConnection(provider: string): void
 }
 
 export interface ProcessProbes {
@@ -41,6 +42,7 @@ export function startProcessProbes(
   const poolTasks = registry.gauge('gateway_pool_tasks').with({})
   const poolWait = registry.histogram('gateway_pool_wait_seconds').with({})
   const connections = registry.gauge('gateway_upstream_connections')
+  const staleConnections = registry.counter('gateway_upstream_stale_connections_total')
   const refreshes = registry.counter('gateway_upstream_token_refresh_total').with({})
   const failures = registry.counter('gateway_upstream_token_refresh_failures_total').with({})
   let pool: { readonly poolTasks: number } | undefined
@@ -58,7 +60,8 @@ export function startProcessProbes(
         refreshes.add(1)
         if (hasFailed) failures.add(1)
       },
-      onConnectionChange: (provider, change) => connections.with({ provider }).add(change)
+      onConnectionChange: (provider, change) => connections.with({ provider }).add(change),
+      onStaleConnection: provider => staleConnections.with({ provider }).add(1)
     },
     watchPool(watched) {
       pool = watched

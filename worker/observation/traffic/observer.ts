@@ -48,10 +48,11 @@ export function createTrafficObserver(
       // On the request itself: a map of running requests would move them to the old generation (ADR 2026-11-22-young-requests).
       request.trafficState = collected
     },
-    upstreamCall(request, { httpStatus, durationMs }) {
+    upstreamCall(request, { httpStatus, durationMs, attempt }) {
       const collected = collectedOf(request)
       if (collected === undefined) return
       collected.upstreamStatus = httpStatus
+      collected.upstreamAttempts = Math.max(collected.upstreamAttempts ?? 0, attempt + 1)
       collected.upstreamMs = (collected.upstreamMs ?? 0) + durationMs
     },
     firstToken(request, afterMs) {

@@ -16,6 +16,8 @@ export interface SeenFacts {
   readonly upstreamStatus: number | undefined
   /** Of all exchanges together. */
   readonly upstreamMs: number | undefined
+  /** Of the call with the most of them; 0 where no provider was called. */
+  readonly upstreamAttempts?: number | undefined
   /** Of a stream; undefined before its first token. */
   readonly firstTokenMs: number | undefined
   /** Further members of the metadata. */
@@ -139,6 +141,7 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       // How much of a stream its client got (field-lessons.md D9).
       bytes_sent: closed.lifecycle === 'streaming_aborted' ? closed.bytesSent : undefined,
       ignored_fields: closed.facts.ignoredFields?.slice(0, IGNORED_FIELDS_MAX),
+      upstream_attempts: (seen.upstreamAttempts ?? 0) > 1 ? seen.upstreamAttempts : undefined,
       // A count that is not the provider's (field-lessons.md D6).
       token_count: closed.facts.isTokenEstimate === true ? 'estimate' : undefined,
       ...seen.metadata

@@ -15,7 +15,7 @@ import { chooseProfileProxy, listProxySecrets } from '../http/proxy.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
 import { RefusedMembers } from '../http/refused-members.ts'
 import { refuseRedirects } from '../http/response-head.ts'
-import type { RetryPolicy } from '../http/retry.ts'
+import { createProfileRetries } from '../http/retry.ts'
 import { listStaticSecrets, readStaticParts } from '../http/static-parts.ts'
 import { openTlsFiles } from '../http/tls-files.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from '../provider-kind.ts'
@@ -52,12 +52,6 @@ export function createCompatibleKind(
       createSingleExecutorPool(createExecutor(kind, profile, dependencies, options))
   }
 }
-
-/**
- * A call has one attempt: a repeated one could run twice, and the client decides about that. Only one that the provider refuses because
- * of an optional member is repeated without it (decisions.md 79).
- */
-const NO_RETRIES: RetryPolicy = { retriesMax: 0, backoffSeconds: 0, statuses: [] }
 
 function createExecutor(
   { providerKind, createSigner, readOptions }: CompatibleKind,
@@ -109,7 +103,7 @@ function createExecutor(
     origin: connections,
     credentials: credential.source,
     readError: refuseRedirects((head, body) => face.readError(head, body)),
-    retryPolicy: NO_RETRIES,
+    retryPolicy: createProfileRetries(profile.retries ?? 0),
     userAgent: `llm-gateway/${version}`,
     sendsRequestHeaders: false,
     staticParts: readStaticParts(profile, dependencies.readSecret),
@@ -117,6 +111,8 @@ function createExecutor(
     log,
     onOutcome: dependencies.onOutcome,
     now: dependencies.now,
+    onStaleConnection: dependencies.onStaleConnection,
+    isDraining: dependencies.isDraining,
     random: dependencies.random,
     totalMs: limits.totalMs
   })

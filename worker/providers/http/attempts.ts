@@ -3,7 +3,7 @@
 // (upstream.md 1.6 and 2.3).
 
 import type { Logger } from '../../../shared/logging.ts'
-import { toGatewayError } from '../../normalized/index.ts'
+import { type GatewayError, toGatewayError } from '../../normalized/index.ts'
 import type { CallContext, UpstreamOperation } from '../types.ts'
 import { delay, throwIfAborted } from './abort.ts'
 import { CallFailure, timeoutFailure } from './call-failure.ts'
@@ -28,6 +28,8 @@ export interface AttemptsOptions {
   random: () => number
   /** Of a call with all of its attempts; absent or 0: no limit. */
   totalMs?: number
+  /** True from the beginning of a shutdown on: no retry begins then. */
+  isDraining?: (() => boolean) | undefined
 }
 
 export interface Attempt {
@@ -38,6 +40,8 @@ export interface Attempt {
   progress: AttemptProgress
   /** What is left of the time of the whole call; undefined where nothing limits that. */
   readonly remainingMs: number | undefined
+  /** Of the whole call: one stale connection of it is replaced. */
+  readonly replacement: { isUsed: boolean }
 }
 
 /**
@@ -55,6 +59,7 @@ export class Attempts {
   #isRunning = false
   #isRenewed = false
   readonly #startedMs: number
+  readonly #replacement = { isUsed: false }
 
   constructor(options: AttemptsOptions, context: CallContext, operation: UpstreamOperation) {
     this.#options = options
@@ -88,7 +93,8 @@ export class Attempts {
 
   #beginWith(credential: Credential): Attempt {
     const remainingMs = this.#readRemainingMs()
-    this.#attempt = { credential, number: this.#number, remainingMs, progress: 'queued' }
+    const replacement = this.#replacement
+    this.#attempt = { credential, number: this.#number, remainingMs, replacement, progress: 'queued' }
     if (remainingMs !== undefined && remainingMs <= 0) {
       throw timeoutFailure('the call', this.#options.totalMs ?? 0, { isRetryable: false })
     }
@@ -131,13 +137,21 @@ export class Attempts {
       return
     }
     const retry = canRetry ? this.#decideRetry(thrown) : undefined
-    if (retry === undefined) {
-      reportCallFailure(this.#options, thrown, this.#context, this.#operation)
-      throw thrown.error
-    }
+    if (retry === undefined) throw this.#report(thrown)
     await delay(retry.delayMs, this.#context.signal)
+    if (this.#isShutdown) throw this.#report(thrown)
     this.#number += 1
     this.#isRenewed = false
+  }
+
+  #report(failure: CallFailure): GatewayError {
+    const attempts = this.#number + 1
+    reportCallFailure(this.#options, failure, this.#context, { operation: this.#operation, attempts })
+    return failure.error
+  }
+
+  get #isShutdown(): boolean {
+    return this.#options.lifetime.aborted || this.#options.isDraining?.() === true
   }
 
   /**
@@ -153,8 +167,8 @@ export class Attempts {
   }
 
   #decideRetry(failure: CallFailure): { delayMs: number } | undefined {
-    const { retryPolicy, lifetime, now, random } = this.#options
-    if (lifetime.aborted) return undefined
+    const { retryPolicy, now, random } = this.#options
+    if (this.#isShutdown) return undefined
     const retry = decideRetry(failure, this.#number, retryPolicy, { nowMs: now(), random })
     const remainingMs = this.#readRemainingMs() ?? Number.POSITIVE_INFINITY
     return retry === undefined || retry.delayMs >= remainingMs ? undefined : retry

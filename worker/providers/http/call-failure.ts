@@ -28,6 +28,8 @@ export class CallFailure extends Error {
   readonly responseBody: Uint8Array | undefined
   /** False for a failure that another attempt cannot change. */
   readonly isRetryable: boolean
+  /** The connection was refused or reset. */
+  readonly isBrokenConnection: boolean
 
   constructor(
     error: GatewayError,
@@ -37,6 +39,7 @@ export class CallFailure extends Error {
       outcome?: TransportOutcome
       responseBody?: Uint8Array
       isRetryable?: boolean
+      isBrokenConnection?: boolean
     } = {}
   ) {
     super(error.message, { cause: error })
@@ -47,6 +50,7 @@ export class CallFailure extends Error {
     this.outcome = facts.outcome
     this.responseBody = facts.responseBody
     this.isRetryable = facts.isRetryable ?? true
+    this.isBrokenConnection = facts.isBrokenConnection ?? false
   }
 
   /** The word for the failure in logs and records (operations.md 7.3). */
@@ -104,7 +108,8 @@ export function transportFailure(thrown: unknown): CallFailure {
     return new CallFailure(error, { outcome: 'connect_error', isRetryable: false })
   }
   const outcome = TLS_CODE.test(code) ? 'tls_error' : isProtocolError(thrown, code) ? 'protocol_error' : 'connect_error'
-  return new CallFailure(new GatewayError('provider_failure', { cause: thrown }), { outcome })
+  const error = new GatewayError('provider_failure', { cause: thrown })
+  return new CallFailure(error, { outcome, isBrokenConnection: outcome === 'connect_error' && BROKEN_CODES.has(code) })
 }
 
 /** The cause of an error for the log: its code and its message, at most 300 characters. Undefined without a cause. */
@@ -130,6 +135,9 @@ const TIMEOUT_CODES = new Set([
   'ETIMEDOUT',
   'ESOCKETTIMEDOUT'
 ])
+
+/** Of a connection that the other side refused or closed. */
+const BROKEN_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 // OpenSSL's verification results are plain names such as DEPTH_ZERO_SELF_SIGNED_CERT.
 const TLS_CODE =

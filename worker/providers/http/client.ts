@@ -50,6 +50,8 @@ export interface ProviderClientOptions extends AttemptsOptions {
   sendsRequestHeaders: boolean
   /** What the profile sends with every call. */
   staticParts?: StaticParts | undefined
+  /** Called for each request that is sent again because its connection was stale, for the metrics. */
+  onStaleConnection?: (() => void) | undefined
 }
 
 /** What one attempt sends and where its response goes. */
@@ -148,8 +150,8 @@ export class ProviderClient {
     context: CallContext,
     release: (() => void) | undefined
   ): Promise<'ended' | 'cancelled'> {
-    const { log, origin: connections } = this.#options
-    const { dispatcher, origin } = connections
+    const { log, profileId, origin: connections } = this.#options
+    const { dispatcher, newConnections, origin } = connections
     if (context.signal.aborted) {
       release?.()
       return Promise.reject(abortError(context.signal))
@@ -176,6 +178,20 @@ export class ProviderClient {
       request,
       receiver,
       timeouts,
+      replacement: attempt.replacement.isUsed
+        ? undefined
+        : {
+            dispatcher: newConnections,
+            onReplaced: () => {
+              attempt.replacement.isUsed = true
+              this.#options.onStaleConnection?.()
+              const fields = { event: 'upstream_connection_replaced', ...logIds(context), operation: call.operation }
+              log.debug(
+                { ...fields, profile_id: profileId },
+                'A kept connection to the upstream was closed; the request is sent again'
+              )
+            }
+          },
       totalMs: attempt.remainingMs,
       signal: context.signal,
       onSettled(observation) {
@@ -288,7 +304,7 @@ export class ProviderClient {
 
   /** Writes the line of a failed call. */
   reportFailure(failure: CallFailure, context: CallContext, operation: UpstreamOperation): void {
-    reportCallFailure(this.#options, failure, context, operation)
+    reportCallFailure(this.#options, failure, context, { operation })
   }
 
   /** Reports a response that cannot be used, and returns its error. */

@@ -36,6 +36,8 @@ export interface OriginTimeouts extends Pick<ExchangeTimeouts, 'connectMs' | 'wr
 /** A set of connections to one origin. Its creator closes it. */
 export interface ProviderOrigin {
   dispatcher: RequestDispatcher
+  /** Sends a request on a new connection, in place of a stale one. */
+  newConnections: RequestDispatcher
   origin: string
   /** Holds back the calls that the pool cannot send at once; absent where the number of calls is bounded otherwise. */
   gate?: Gate
@@ -51,8 +53,10 @@ export function openOrigin(options: OriginOptions): ProviderOrigin {
   const { connectMs, writeMs, call, chat, stream } = options.timeouts
   const sending = { connectMs, writeMs }
   const { dispatcher, pool } = openPool({ ...options, connectMs })
+  const fresh = openPool({ ...options, connectMs, keepsNone: true })
   return {
     dispatcher,
+    newConnections: fresh.dispatcher,
     origin: options.origin,
     ...openGate(options),
     timeouts: {
@@ -60,8 +64,12 @@ export function openOrigin(options: OriginOptions): ProviderOrigin {
       chat: { ...sending, ...chat },
       stream: { ...sending, ...stream }
     },
-    close: () => pool.close(),
-    destroy: () => pool.destroy()
+    async close() {
+      await Promise.all([pool.close(), fresh.pool.close()])
+    },
+    async destroy() {
+      await Promise.all([pool.destroy(), fresh.pool.destroy()])
+    }
   }
 }
 

@@ -10,7 +10,9 @@ import { createTurnBudget } from '../../performance/turn-budget.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { abortError } from './abort.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
+import type { RequestDispatcher } from './forward-dispatcher.ts'
 import { responseTurns } from './response-turns.ts'
+import { isStale } from './stale-connections.ts'
 
 export interface ExchangeRequest {
   method: 'GET' | 'POST'
@@ -67,8 +69,16 @@ export interface ExchangeObservation {
   durationMs: number
 }
 
+export interface StaleReplacement {
+  dispatcher: RequestDispatcher
+  /** Called when the request is sent again. */
+  onReplaced(): void
+}
+
 export interface ExchangeOptions {
-  dispatcher: Pick<Dispatcher, 'dispatch'>
+  dispatcher: RequestDispatcher
+  /** Sends the request again, once, where its connection was stale; absent: that is a failure. */
+  replacement?: StaleReplacement | undefined
   /** Scheme, host and port. */
   origin: string
   request: ExchangeRequest
@@ -136,6 +146,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #status: number | undefined
   #startedAtMs: number | undefined
   #isSettled = false
+  /** The request goes out a second time: its first connection was stale. */
+  #isReplaced = false
   #isPaused = false
   /** The body goes out in pieces, and each of them restarts the timer. */
   #isPieced = false
@@ -159,14 +171,19 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   start(): void {
-    const { dispatcher, origin, request, signal, timeouts, totalMs } = this.#options
+    const { dispatcher, signal, totalMs } = this.#options
     if (totalMs !== undefined) this.#totalTimer = setTimeout(this.#onTotalTimeout, totalMs, totalMs)
     signal.addEventListener('abort', this.#onAbort, { once: true })
+    this.#dispatch(dispatcher)
+  }
+
+  #dispatch(dispatcher: RequestDispatcher): void {
+    const { origin, request, timeouts } = this.#options
     const dispatchOptions: Dispatcher.DispatchOptions = {
       origin,
       path: request.path,
       method: request.method,
-      headers: request.headers,
+      headers: writeHeaders(request),
       // Both limits are kept by this class, where a pause does not count as silence of the provider.
       headersTimeout: 0,
       bodyTimeout: 0
@@ -234,7 +251,26 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     do this.#receivePieces()
     while (this.#pieces.length > 0 && !this.#isSettled)
-    if (!this.#isSettled) this.#breakOff(transportFailure(error))
+    if (this.#isSettled) return
+    if (this.#status === undefined && isStale(error)) this.#replaceStale(error)
+    else this.#breakOff(transportFailure(error))
+  }
+
+  /** In a turn of its own: the HTTP client is closing the connection. */
+  #replaceStale(error: Error): void {
+    const { replacement } = this.#options
+    if (replacement === undefined || this.#isReplaced) {
+      this.#breakOff(transportFailure(error))
+      return
+    }
+    this.#isReplaced = true
+    this.#stopTimer()
+    this.#phase = 'connecting'
+    queueMicrotask(() => {
+      if (this.#isSettled) return
+      replacement.onReplaced()
+      this.#dispatch(replacement.dispatcher)
+    })
   }
 
   pause(): void {
@@ -313,10 +349,8 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   #outgoingBody(body: Bytes): Uint8Array | Readable {
-    if (body instanceof Uint8Array && body.byteLength <= BODY_PIECE_BYTES) return body
+    if (isOnePiece(body)) return body
     this.#isPieced = true
-    // The HTTP client cannot see the length of a stream, and without a length the body would go out chunked.
-    this.#options.request.headers.push('content-length', String(countBytes(body)))
     // The HTTP client takes an iterable as well, which its types leave out, and never asks it for a piece ahead as it does a stream.
     return cutPieces(body, this.#options.request.onBodyTaken) as unknown as Readable
   }
@@ -395,6 +429,15 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#options.onSettled?.({ status, httpStatus: this.#status, durationMs })
     return true
   }
+}
+
+function isOnePiece(body: Bytes): body is Uint8Array {
+  return body instanceof Uint8Array && body.byteLength <= BODY_PIECE_BYTES
+}
+
+/** The HTTP client cannot see the length of a body in pieces, and without a length the body would go out chunked. */
+function writeHeaders({ headers, body }: ExchangeRequest): string[] {
+  return body === undefined || isOnePiece(body) ? headers : [...headers, 'content-length', String(countBytes(body))]
 }
 
 async function* cutPieces(body: Bytes, onTaken = IGNORED): AsyncGenerator<Uint8Array> {

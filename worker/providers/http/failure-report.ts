@@ -16,7 +16,7 @@ export function reportCallFailure(
   { log, profileId }: { log: Logger; profileId: string },
   failure: CallFailure,
   context: Pick<CallContext, 'requestId' | 'readLogIds' | 'onUpstreamFailure' | 'target'>,
-  operation: UpstreamOperation
+  { operation, attempts }: { operation: UpstreamOperation; attempts?: number }
 ): void {
   const { status, errorType, error } = failure
   context.onUpstreamFailure?.(errorType)
@@ -28,6 +28,8 @@ export function reportCallFailure(
       profile_id: profileId,
       alias: context.target?.alias,
       upstream_model: context.target?.upstreamModel,
+      // Most calls have one.
+      attempts: attempts === 1 ? undefined : attempts,
       status: status ?? undefined,
       error_type: errorType,
       code: error.code,

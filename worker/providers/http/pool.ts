@@ -5,13 +5,13 @@ import { isIP } from 'node:net'
 import { rootCertificates, type SecureContext } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
-import { passOverContinue } from './continue-filter.ts'
 import { createForwardDispatcher, type RequestDispatcher } from './forward-dispatcher.ts'
 import type { ProxyServer } from './proxy.ts'
 import { createProxyDial, createTunnelConnector } from './proxy-connector.ts'
 import { keepAlerts } from './tls-alerts.ts'
 import type { TlsFiles, TlsMaterial } from './tls-files.ts'
 import type { TlsOptions } from './tls-options.ts'
+import { watchConnections } from './watched-connection.ts'
 
 export type ConnectionListener = (change: 1 | -1) => void
 
@@ -33,6 +33,8 @@ export interface PoolOptions {
   guard?: DestinationGuard | undefined
   /** Checks the addresses of the proxy. */
   proxyGuard?: DestinationGuard | undefined
+  /** Every request has a new connection. */
+  keepsNone?: true
   /** Called with 1 when a connection is open and with -1 when it is closed, for the metrics. */
   onConnectionChange?: ConnectionListener | undefined
 }
@@ -143,18 +145,19 @@ function proxyTrust({ ca, rejectUnauthorized }: TlsOptions): buildConnector.Buil
 
 /** Creates a pool of bounded connections, each of which the connector makes. */
 function createPool(
-  { connectionsMax, onConnectionChange }: PoolOptions,
+  { connectionsMax, keepsNone, onConnectionChange }: PoolOptions,
   origin: string,
   connect: buildConnector.connector
 ): Pool {
   const pool = new Pool(origin, {
     connections: connectionsMax,
-    pipelining: 1,
+    // 0 closes each connection behind its response.
+    pipelining: keepsNone === true ? 0 : 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Without it the time that a server announces would be used, even when it is longer.
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connect: keepAlerts(passOverContinue(connect))
+    connect: keepAlerts(watchConnections(connect))
   })
   if (onConnectionChange === undefined) return pool
   return pool.on('connect', () => onConnectionChange(1)).on('disconnect', () => onConnectionChange(-1))

@@ -18,6 +18,7 @@ import { createHttpExecutor } from '../http/executor.ts'
 import type { BodyFallback } from '../http/hooks.ts'
 import { createErrorRedaction } from '../http/redaction.ts'
 import type { ReadError } from '../http/response-head.ts'
+import { createSettingsRetries } from '../http/retry.ts'
 import type { StaticParts } from '../http/static-parts.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 import type { Executor } from '../types.ts'
@@ -72,11 +73,11 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     origin: connections.api,
     credentials: createCredentials(options, { log, texts, lifetime: lifetime.signal }),
     readError: shared.readError,
-    retryPolicy: {
+    retryPolicy: createSettingsRetries({
       retriesMax: settings.upstream.maxRetries,
       backoffSeconds: settings.upstream.retryBackoffFactor,
       statuses: settings.upstream.retryOnStatusCodes
-    },
+    }),
     userAgent: shared.userAgent,
     sendsRequestHeaders: true,
     staticParts: shared.staticParts,
@@ -84,6 +85,8 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     log,
     onOutcome: options.isOfClient ? leaveCredentialOut(shared.onOutcome) : shared.onOutcome,
     now: shared.now,
+    onStaleConnection: shared.onStaleConnection,
+    isDraining: shared.isDraining,
     random: shared.random
   })
   const files = createFileCalls(client, shared.faceOptions)

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../../worker/normalized/index.ts'
 import { type Attempt, Attempts, type AttemptsOptions } from '../../../../worker/providers/http/attempts.ts'
 import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
 import { type Credential, type CredentialSource, signWithHeader } from '../../../../worker/providers/http/credential.ts'
+import { createSettingsRetries } from '../../../../worker/providers/http/retry.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'
 import { createMemoryLog } from '../support/log.ts'
 import { contextOf } from '../support/native.ts'
@@ -44,7 +45,7 @@ function createAttempts(
     {
       profileId: 'words-main',
       credentials: source,
-      retryPolicy: { retriesMax: 0, backoffSeconds: 0, statuses: [429, 503] },
+      retryPolicy: createSettingsRetries({ retriesMax: 0, backoffSeconds: 0, statuses: [429, 503] }),
       lifetime: new AbortController().signal,
       log: memory.log,
       now: Date.now,
@@ -62,7 +63,7 @@ async function begin(attempts: Attempts): Promise<Attempt> {
   return attempts.tryBegin() ?? (await attempts.begin())
 }
 
-const twice = { retriesMax: 2, backoffSeconds: 0, statuses: [429, 503] }
+const twice = createSettingsRetries({ retriesMax: 2, backoffSeconds: 0, statuses: [429, 503] })
 
 t.test(
   'decisions.md 47: a held credential that is refused is renewed once, and the second one is discarded too',
@@ -70,9 +71,14 @@ t.test(
     const [old, renewed] = [credential('old', false), credential('new', true)]
     const { source, rejected } = createSource([old, renewed])
     const { attempts, lines } = createAttempts(source)
-    t.same(await begin(attempts), { credential: old, number: 0, progress: 'queued' })
+    t.same(await begin(attempts), { credential: old, number: 0, progress: 'queued', replacement: { isUsed: false } })
     await attempts.recover(refused, { canRetry: true })
-    t.same(await begin(attempts), { credential: renewed, number: 0, progress: 'queued' })
+    t.same(await begin(attempts), {
+      credential: renewed,
+      number: 0,
+      progress: 'queued',
+      replacement: { isUsed: false }
+    })
     t.equal(await rejection(attempts.recover(refused, { canRetry: true })), refused.error)
     // The second refusal is the result of the call; the next call fetches again.
     t.same(rejected, [old, renewed])

@@ -10,6 +10,7 @@ import type { CallOutcome } from '../../../../worker/providers/http/call-outcome
 import type { ProviderClientOptions } from '../../../../worker/providers/http/client.ts'
 import { type OriginOptions, openOrigin } from '../../../../worker/providers/http/connections.ts'
 import { createFixedCredential, signWithHeader } from '../../../../worker/providers/http/credential.ts'
+import { createSettingsRetries } from '../../../../worker/providers/http/retry.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'
 import { createTestClient, createWordExecutor, KEY, limitPhases, wordCall } from '../support/http.ts'
 import { chatCall, contextOf, createSink, startPool } from '../support/native.ts'
@@ -125,7 +126,7 @@ t.test('statuses are classes of their own, with what the provider asks for', asy
 t.test('each attempt of a call that is repeated has its outcome', async t => {
   const statuses = [503, 503]
   const url = await serve(t, (_request, response) => sendJson(response, statuses.shift() ?? 200, { words: ['a'] }))
-  const retryPolicy = { retriesMax: 2, backoffSeconds: 0, statuses: [503] }
+  const retryPolicy = createSettingsRetries({ retriesMax: 2, backoffSeconds: 0, statuses: [503] })
   const failed = outcome('http_503', { status: 503 })
   t.same(await run(t, url, { client: { retryPolicy } }), [failed, failed, success])
 })

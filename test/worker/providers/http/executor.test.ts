@@ -6,6 +6,7 @@ import type { EmbeddingsCall, NormalizedEvent } from '../../../../worker/normali
 import type { PendingAttachment, ProviderFace } from '../../../../worker/protocols/face.ts'
 import type { BodyFallback } from '../../../../worker/providers/http/hooks.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
+import { createSettingsRetries } from '../../../../worker/providers/http/retry.ts'
 import type { CallContext, ResponseSink } from '../../../../worker/providers/types.ts'
 import { createWordExecutor, KEY, wordCall, wordFace } from '../support/http.ts'
 import { contextOf, createSink } from '../support/native.ts'
@@ -49,7 +50,7 @@ t.test('a body that only its call uses gives its memory back once the provider h
     sendJson(response, statuses.shift() ?? 200, { words: ['a'] })
   })
   t.teardown(() => stub.close())
-  const retryPolicy = { retriesMax: 1, backoffSeconds: 0, statuses: [503] }
+  const retryPolicy = createSettingsRetries({ retriesMax: 1, backoffSeconds: 0, statuses: [503] })
   const { executor } = createWordExecutor(t, stub.origin, { client: { retryPolicy } })
   const writeBody = () => new Uint8Array(1_000_000).fill(0x61)
 
@@ -75,7 +76,7 @@ t.test('a streamed chat that is repeated after a response of status 200 sends it
     response.end('data: BEGIN\n\ndata: a\n\n')
   })
   t.teardown(() => stub.close())
-  const retryPolicy = { retriesMax: 1, backoffSeconds: 0, statuses: [503] }
+  const retryPolicy = createSettingsRetries({ retriesMax: 1, backoffSeconds: 0, statuses: [503] })
   const { executor } = createWordExecutor(t, stub.origin, { client: { retryPolicy } })
   const body = new Uint8Array(1_000_000).fill(0x61)
   const call = { ...wordCall({ isStream: true }), body, ownMemory: body }
@@ -305,7 +306,7 @@ t.test('a closed executor retries nothing and closes the connections that it own
   t.teardown(() => stub.close())
   const connections = { close: async () => void closed.push('close'), destroy: async () => void closed.push('destroy') }
   const { executor } = createWordExecutor(t, stub.origin, {
-    client: { retryPolicy: { retriesMax: 3, backoffSeconds: 0, statuses: [503] } },
+    client: { retryPolicy: createSettingsRetries({ retriesMax: 3, backoffSeconds: 0, statuses: [503] }) },
     executor: { connections }
   })
   t.match(await rejection(executor.chat(wordCall(), contextOf(), createSink())), { status: 503 })

@@ -25,7 +25,7 @@ async function startServer(t: Test, answer: string): Promise<string> {
 }
 
 t.test(
-  'a 100 Continue that was not asked for ends the connection (worker/providers/http/continue-filter.ts)',
+  'a 100 Continue that was not asked for ends the connection (worker/providers/http/watched-connection.ts)',
   async t => {
     const final = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
     const ask = async (answer: string) => {

@@ -1,9 +1,24 @@
 import t from 'tap'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
-import { CallFailure } from '../../../../worker/providers/http/call-failure.ts'
-import { decideRetry, type RetryPolicy, readRetryAfter } from '../../../../worker/providers/http/retry.ts'
+import {
+  CallFailure,
+  protocolFailure,
+  timeoutFailure,
+  transportFailure
+} from '../../../../worker/providers/http/call-failure.ts'
+import {
+  createProfileRetries,
+  createSettingsRetries,
+  decideRetry,
+  type RetryPolicy,
+  readRetryAfter
+} from '../../../../worker/providers/http/retry.ts'
 
-const policy: RetryPolicy = { retriesMax: 3, backoffSeconds: 0.5, statuses: [429, 500, 502, 503, 504] }
+const policy: RetryPolicy = createSettingsRetries({
+  retriesMax: 3,
+  backoffSeconds: 0.5,
+  statuses: [429, 500, 502, 503, 504]
+})
 const clock = { nowMs: Date.UTC(2026, 0, 1), random: () => 0 }
 
 function failure(facts: { status?: number; retryAfter?: string; isRetryable?: boolean }): CallFailure {
@@ -50,4 +65,46 @@ t.test('retry-after is a number of seconds or a date', async t => {
   t.equal(readRetryAfter('Thu, 01 Jan 1970 00:00:01 GMT', 5000), 0)
   for (const text of ['', '-1', 'soon', '2026-01-01', '1e3', 'Thu, 99 Foo 1970 GMT'])
     t.equal(readRetryAfter(text, 0), undefined, text)
+})
+
+const profile = createProfileRetries(3)
+
+function broken(code: string): CallFailure {
+  return transportFailure(Object.assign(new Error(code), { code }))
+}
+
+t.test('retries of a profile repeat refused and reset connections, and statuses that pass', async t => {
+  for (const status of [429, 502, 503, 504, 529]) t.ok(decideRetry(failure({ status }), 0, profile, clock), `${status}`)
+  for (const status of [400, 401, 404, 408, 409, 500]) {
+    t.equal(decideRetry(failure({ status }), 0, profile, clock), undefined, `${status}`)
+  }
+  for (const code of ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']) {
+    t.ok(decideRetry(broken(code), 0, profile, clock), code)
+  }
+  for (const code of ['ENOTFOUND', 'ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED', 'HPE_INVALID_VERSION']) {
+    t.equal(decideRetry(broken(code), 0, profile, clock), undefined, code)
+  }
+  for (const other of [
+    timeoutFailure('the head', 1),
+    protocolFailure('unexpected_content_type', { isRetryable: true })
+  ]) {
+    t.equal(decideRetry(other, 0, profile, clock), undefined)
+  }
+  const overloaded = new CallFailure(new GatewayError('provider_failure', { upstreamStatus: 529 }))
+  t.ok(decideRetry(overloaded, 0, profile, clock), 'an error as the first event of a stream')
+  const refused = new CallFailure(new GatewayError('upstream_rejected', { upstreamStatus: 400 }))
+  t.equal(decideRetry(refused, 0, profile, clock), undefined)
+})
+
+t.test('retries of a profile wait 250 ms, doubled, with jitter, or what the provider asks for up to 5 s', async t => {
+  const delays = (random: number) =>
+    [0, 1, 2, 3].map(attempt =>
+      decideRetry(failure({ status: 503 }), attempt, profile, { ...clock, random: () => random })
+    )
+  t.same(delays(0), [{ delayMs: 250 }, { delayMs: 500 }, { delayMs: 1000 }, undefined])
+  t.same(delays(1), [{ delayMs: 375 }, { delayMs: 625 }, { delayMs: 1125 }, undefined])
+  for (const status of [429, 502, 503, 504, 529]) {
+    t.same(decideRetry(failure({ status, retryAfter: '5' }), 0, profile, clock), { delayMs: 5000 })
+    t.equal(decideRetry(failure({ status, retryAfter: '6' }), 0, profile, clock), undefined)
+  }
 })

@@ -30,7 +30,7 @@ export interface CompatibleProfile {
 }
 
 type CompatibleOptions = CompatibleKindOptions &
-  Pick<ExecutorsOptions, 'onTokenFetched' | 'onConnectionChange'> & {
+  Pick<ExecutorsOptions, 'onTokenFetched' | 'onConnectionChange' | 'onStaleConnection' | 'isDraining'> & {
     env?: Record<string, string>
     clocks?: Pick<ExecutorsOptions, 'now' | 'monotonicMs' | 'random'>
   }
@@ -49,7 +49,15 @@ export function startCompatible(
   profiles: Record<string, CompatibleProfile>,
   options: CompatibleOptions = {}
 ): TestExecutors {
-  const { env = {}, clocks, onTokenFetched, onConnectionChange, ...kindOptions } = options
+  const {
+    env = {},
+    clocks,
+    onTokenFetched,
+    onConnectionChange,
+    onStaleConnection,
+    isDraining,
+    ...kindOptions
+  } = options
   const memory = createMemoryLog()
   const listed = Object.entries(profiles).map(([profileId, profile]) => {
     const { kind = 'chat_compatible', baseUrl, allowLoopback = true, more } = profile
@@ -75,7 +83,9 @@ export function startCompatible(
     version: '1.2.3',
     ...clocks,
     onTokenFetched,
-    onConnectionChange
+    onConnectionChange,
+    onStaleConnection,
+    isDraining
   })
   t.teardown(() => executors.destroy())
   return {

@@ -10,6 +10,7 @@ import { type OriginTimeouts, openOrigin } from '../../../../worker/providers/ht
 import { createFixedCredential, signWithHeader } from '../../../../worker/providers/http/credential.ts'
 import { createHttpExecutor, type HttpExecutorOptions } from '../../../../worker/providers/http/executor.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
+import { createSettingsRetries } from '../../../../worker/providers/http/retry.ts'
 import type { ChatCall, Executor } from '../../../../worker/providers/types.ts'
 import { readsInline } from './large-responses.ts'
 import { createMemoryLog, type MemoryLog } from './log.ts'
@@ -36,7 +37,7 @@ export function createTestClient(t: Test, url: string, options: Partial<Provider
     origin,
     credentials: createFixedCredential(signWithHeader('x-api-key', new Secret(KEY))),
     readError,
-    retryPolicy: { retriesMax: 0, backoffSeconds: 0, statuses: [503] },
+    retryPolicy: createSettingsRetries({ retriesMax: 0, backoffSeconds: 0, statuses: [503] }),
     userAgent: 'gateway/test',
     sendsRequestHeaders: false,
     lifetime: new AbortController().signal,
