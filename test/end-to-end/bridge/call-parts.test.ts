@@ -3,10 +3,11 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
 import { startForwardProxy } from '../../support/forward-proxy.ts'
 import { startEmulator } from '../../support/in-process-gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import {
   anthropicBaseUrl,
   chatBaseUrl,
@@ -37,6 +38,8 @@ const wires = {
   content: { kind: 'content_compatible', baseUrl: googleBaseUrl(emulator, 'parts') }
 } as const
 
+const inventories = Object.entries(wires).filter(([name]) => name !== 'responses')
+
 const gateway = await startProfileGateway(t, {
   profiles: [
     ...Object.entries(wires).map(([name, { kind, baseUrl }]) =>
@@ -46,6 +49,20 @@ const gateway = await startProfileGateway(t, {
         baseUrl,
         aliases: [{ alias: `${name}/model` }, { alias: `${name}/embeddings` }],
         more: { ...more, ...(name === 'responses' && { wire: 'responses' }) }
+      })
+    ),
+    ...inventories.map(([name, { kind, baseUrl }]) =>
+      writeChatProfile({
+        id: `${name}-inventory`,
+        kind,
+        baseUrl,
+        aliases: [],
+        more: {
+          ...more,
+          model_inventory: 'dynamic',
+          public_prefix: `of-${name}/`,
+          default_capabilities: { features: ['chat'], limits: { context_window: 8192 } }
+        }
       })
     ),
     {
@@ -97,6 +114,29 @@ const calls: ReadonlyArray<[path: (model: string) => string, body: (model: strin
   [() => '/v1/messages/count_tokens', model => ({ model, messages: [{ role: 'user', content: 'hi' }] })]
 ]
 
+/** Checks what the proxy saw of one call to a provider; returns the last part of its path. */
+function checkCall(t: Test, index: number): string {
+  const url = new URL(proxy.seen[index]?.split(' ')[1] ?? '')
+  t.strictSame(url.searchParams.getAll('api-version'), ['2026-10-01'])
+  t.strictSame(url.searchParams.getAll('tenant'), [TENANT])
+  t.match(proxy.headers[index], { 'x-team': 'research', 'x-org': ORG, 'user-agent': 'corp-agent/1' })
+  const names = (proxy.rawHeaders[index] ?? []).filter((_text, at) => at % 2 === 0).map(text => text.toLowerCase())
+  for (const header of ['x-team', 'x-org', 'user-agent']) {
+    t.equal(names.filter(one => one === header).length, 1, header)
+  }
+  return url.pathname.split('/').at(-1)?.replace(/^.*:/, '') ?? ''
+}
+
+t.test('the lists of models bring them too', async t => {
+  const lists = () => new Set(proxy.seen.filter(line => line.startsWith('GET ') && line.includes('/models?')))
+  // The native profile is asked as well.
+  const isListed = () => lists().size > inventories.length && emulator.requests.length === proxy.seen.length
+  await waitUntil(isListed, 'each provider was asked for its models')
+  for (const [index, line] of proxy.seen.entries()) {
+    if (line.startsWith('GET ')) t.equal(checkCall(t, index), 'models')
+  }
+})
+
 for (const name of [...Object.keys(wires), 'own']) {
   t.test(`${name}: each call brings the profile's headers and parameters once`, async t => {
     const model = `${name}/model`
@@ -113,18 +153,10 @@ for (const name of [...Object.keys(wires), 'own']) {
       t.equal(status, 200, `${target}: ${text}`)
       t.equal(proxy.seen.length - seen, emulator.requests.length - received, 'every call went through the proxy')
       for (const [index, line] of proxy.seen.slice(seen).entries()) {
-        const url = new URL(line.split(' ')[1] ?? '')
         // The token server of the settings is no part of the profile's provider.
-        if (url.pathname.endsWith('/oauth')) continue
-        operations.add(url.pathname.split('/').at(-1)?.replace(/^.*:/, '') ?? '')
-        t.strictSame(url.searchParams.getAll('api-version'), ['2026-10-01'])
-        t.strictSame(url.searchParams.getAll('tenant'), [TENANT])
-        const headers = proxy.headers[seen + index] ?? {}
-        t.match(headers, { 'x-team': 'research', 'x-org': ORG, 'user-agent': 'corp-agent/1' })
+        if (line.endsWith('/oauth')) continue
+        operations.add(checkCall(t, seen + index))
         const texts = proxy.rawHeaders[seen + index] ?? []
-        for (const header of ['x-team', 'x-org', 'user-agent']) {
-          t.equal(texts.filter((text, at) => at % 2 === 0 && text.toLowerCase() === header).length, 1, header)
-        }
         if (name !== 'own') t.notMatch(texts.join('\n'), /of-the-client|of=the-client/)
       }
     }
