@@ -94,6 +94,12 @@ export default {
       to: { path: '^node_modules/undici' }
     },
     {
+      name: 'signing-libraries-are-loaded-when-used',
+      severity: 'error',
+      from: { path: '^(supervisor|worker|shared)/' },
+      to: { path: '^node_modules/(jose|aws4)/', dynamic: false, dependencyTypesNot: ['type-only', 'type-import'] }
+    },
+    {
       name: 'product-does-not-use-test-tools',
       severity: 'error',
       from: { path: '^(supervisor|worker|shared)/' },

@@ -21,7 +21,9 @@ async function findViolations(files: Record<string, string>): Promise<Violation[
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)
   }
-  const folders = [...new Set(Object.keys(files).map(path => path.split('/')[0] ?? ''))]
+  const folders = [...new Set(Object.keys(files).map(path => path.split('/')[0] ?? ''))].filter(
+    name => name !== 'node_modules'
+  )
   const config = join(root, '.dependency-cruiser.mjs')
   const cruise = [process.execPath, command, ...folders, '--config', config, '--output-type', 'json']
   const { stdout } = await runClean(cruise, { cwd: folder })
@@ -103,5 +105,20 @@ t.test('each import that the design forbids is reported, for types and for value
   t.strictSame(
     violations.filter(({ from }) => from.endsWith('allowed.ts')),
     []
+  )
+})
+
+t.test('a library that signs may be imported when it is used, and not before', async t => {
+  const violations = await findViolations({
+    'worker/providers/lazy.ts': "export const load = () => import('jose')\n",
+    'worker/providers/eager.ts': "import { value } from 'jose'\nexport const used = value\n",
+    'node_modules/jose/package.json': '{"name":"jose","version":"1.0.0","type":"module","exports":"./index.js"}',
+    'node_modules/jose/index.js': 'export const value = 1\n'
+  })
+  t.strictSame(
+    violations
+      .filter(({ rule: { name } }) => name === 'signing-libraries-are-loaded-when-used')
+      .map(({ from }) => from),
+    ['worker/providers/eager.ts']
   )
 })

@@ -2,6 +2,7 @@
 // (providers.md 1).
 
 import t, { type Test } from 'tap'
+import type { ProviderProfile } from '../../../../shared/profile.ts'
 import { type AwsAccount, computeSignature, startAwsService } from '../../../support/aws-verifier.ts'
 import { compatibleCall, startCompatible } from '../support/compatible.ts'
 import { contextOf, createSink } from '../support/native.ts'
@@ -19,8 +20,9 @@ async function startSigned(
   {
     account = ACCOUNT,
     own = account,
-    skewMs = 0
-  }: { account?: AwsAccount; own?: Partial<AwsAccount>; skewMs?: number } = {}
+    skewMs = 0,
+    more = {}
+  }: { account?: AwsAccount; own?: Partial<AwsAccount>; skewMs?: number; more?: Partial<ProviderProfile> } = {}
 ) {
   const service = await startAwsService(t, { account, region: 'eu-west-1', service: 'bedrock', nowMs: () => NOW_MS })
   const { executorOf, memory } = startCompatible(
@@ -28,7 +30,7 @@ async function startSigned(
     {
       p1: {
         baseUrl: service.origin,
-        more: { auth: { type: 'aws_sigv4', region: 'eu-west-1', service: 'bedrock' } },
+        more: { auth: { type: 'aws_sigv4', region: 'eu-west-1', service: 'bedrock' }, ...more },
         variables: {
           ...(own.accessKeyId === undefined ? {} : { AWS_ACCESS_KEY_ID: own.accessKeyId }),
           ...(own.secretAccessKey === undefined ? {} : { AWS_SECRET_ACCESS_KEY: own.secretAccessKey }),
@@ -90,6 +92,19 @@ t.test('paths, queries and bodies of every form arrive as they were signed', asy
   const pieces = [json.subarray(0, 300_001), json.subarray(300_001)]
   for (const body of [Buffer.from('{}'), json, pieces]) t.equal(await call({ body }), 'hi')
   t.same(service.messages.map(({ target }) => target).slice(0, paths.length), paths)
+  t.same(service.deviations, [])
+})
+
+t.test('the headers and parameters of the profile are there when the request is signed', async t => {
+  const { service, call } = await startSigned(t, {
+    more: { headers: { 'x-team': 'research' }, query: { 'api version': '2026-10-01', z: 'ä/b' } }
+  })
+  for (const path of ['/say', '/say?b=1']) t.equal(await call({ path }), 'hi', path)
+  t.same(
+    service.messages.map(({ target }) => target),
+    ['/say?api%20version=2026-10-01&z=%C3%A4%2Fb', '/say?b=1&api%20version=2026-10-01&z=%C3%A4%2Fb']
+  )
+  t.ok(service.messages.every(({ rawHeaders }) => rawHeaders.includes('research')))
   t.same(service.deviations, [])
 })
 

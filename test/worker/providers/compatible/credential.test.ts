@@ -171,6 +171,24 @@ for (const kind of KINDS) {
   )
 }
 
+t.test('a key in the query stands behind the parameters of the profile', async t => {
+  const provider = await startProvider(t)
+  const auth: ProfileAuth = { type: 'query', name: 'key' }
+  const more = { auth, query: { 'api-version': '2026-10-01' } }
+  const { call, memory } = startWorker(t, { baseUrl: provider.origin, credential: KEY, more })
+  for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
+  for (const { url } of provider.requests) {
+    t.same(
+      [...new URL(url, provider.origin).searchParams],
+      [
+        ['api-version', '2026-10-01'],
+        ['key', KEY]
+      ]
+    )
+  }
+  t.notMatch(memory.text(), CANARIES)
+})
+
 t.test('what a provider repeats of a key in the query, or of a token, is masked in every form', async t => {
   const provider = await startStub((request, response) => {
     response.writeHead(400).end(`${request.url} ${decodeURIComponent(request.url)} ${request.headers.authorization}`)
@@ -279,6 +297,19 @@ t.test('providers 12: after a 401 of the provider one token is fetched, and the 
   t.ok(revoked.every(text => text === 'hi'))
   t.equal(server.issued.length, 4, 'one for all that were refused together')
   t.notMatch(memory.text(), CANARIES)
+})
+
+t.test('providers 12: a 401 of the provider while the token server is down is the gateway’s own failure', async t => {
+  const { server, provider, call, linesOf } = await startAccount(t)
+  await call()
+  server.revokeAll()
+  server.behave(response => response.writeHead(503).end(WORDS_CANARY))
+  for (const isStream of [false, true]) {
+    t.match(await rejection(call({ isStream })), { status: 502, reason: 'credential_refresh_failed' })
+  }
+  t.equal(provider.requests.length, 2, 'a token that was refused is not sent again')
+  t.equal(server.stub.requests.length, 2)
+  t.match(linesOf('upstream_token_failed'), [{ status: 503 }])
 })
 
 t.test('providers 12: a provider that refuses the new token too fails the call, with one repetition', async t => {
