@@ -145,7 +145,8 @@ export const alertRules: AlertRule[] = [
     summary: 'More than 10 % of the calls to a provider fail.',
     runbook:
       'The label status of gateway_upstream_errors_total says how: connect_error, tls_error and timeout are the way to the provider ' +
-      '(DNS, firewall, proxy, certificates), 401 and 403 the credential, 429 its rate limit, 5xx the provider itself.',
+      '(DNS, firewall, proxy, certificates), destination_refused an address that the profile does not allow, 401 and 403 ' +
+      'the credential, 429 its rate limit, 5xx the provider itself.',
     fires: {
       samples: {
         [`gateway_upstream_requests_total{${TARGET},provider="native",status="200"}`]: '0+80x60',
