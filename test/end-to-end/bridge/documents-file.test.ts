@@ -79,7 +79,18 @@ t.test(
         aliases: [{ alias: 'team/large' }],
         isDynamic: true
       }),
-      writeChatProfile({ id: 'edge', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: 'edge/mini' }] })
+      writeChatProfile({ id: 'edge', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: 'edge/mini' }] }),
+      writeChatProfile({
+        id: 'found',
+        baseUrl: chatBaseUrl(emulator, 'found'),
+        aliases: [],
+        more: {
+          model_inventory: 'dynamic',
+          public_prefix: 'found/',
+          default_capabilities: { features: ['chat'], limits: { context_window: 8192 } },
+          models: undefined
+        }
+      })
     ]
     const env = { NATIVE_KEY: upstreamCredentials, UPSTREAM_AUTH_URL: emulator.authUrl, GATEWAY_WORKERS: '3' }
     const gateway = await startProfileProcesses(t, { profiles, env })
@@ -89,7 +100,7 @@ t.test(
       20_000
     )
     const calls = () => emulator.requests.filter(({ path }) => path.endsWith('/models')).length
-    t.equal(calls(), 1)
+    t.equal(calls(), 2, 'one for each profile')
     const lists = await Promise.all(
       Array.from({ length: 12 }, () => get(`${gateway.url}/v1/models`, { connection: 'close' }))
     )
@@ -97,9 +108,10 @@ t.test(
       const ids = json.data.map(({ id }: { id: string }) => id)
       t.same(ids.slice(-2), ['edge/mini', 'team/large'])
       t.ok(ids.includes('GigaChat-2'))
+      t.ok(ids.includes('found/emulator-large'))
       t.match(json.data.at(-1), { owned_by: 'salutedevices', metadata: { type: 'chat' } })
     }
-    t.equal(calls(), 1)
+    t.equal(calls(), 2)
     const unknown = await get(`${gateway.url}/models/NOPE`)
     t.match([unknown.status, unknown.json.error.code], [404, 'model_not_found'])
 

@@ -92,6 +92,8 @@ t.test('what services of the chat wire state about a model is kept, and nothing 
       'chat',
       { contextWindow: 100, outputTokensMax: 50 }
     ],
+    ['llama.cpp', { meta: { n_ctx_train: 131_072 } }, null, undefined],
+    ['a fork of llama.cpp', { meta: { n_ctx_train: 131_072, n_ctx: 8192 } }, null, { contextWindow: 8192 }],
     ['a name that says much', { name: 'vision-128k-embedding' }, null, undefined]
   ]
   for (const [service, item, modelType, facts] of rows) {

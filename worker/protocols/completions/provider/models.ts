@@ -10,6 +10,7 @@
 // - Together: `context_length`, `type` (chat, language, embedding); its list has no object around it
 // - Moonshot: `context_length`, `supports_image_in`
 // - xAI: `input_modalities`, `output_modalities`
+// - servers on llama.cpp: `meta.n_ctx`; `n_ctx_train` is what the model could do, not what the server was started with
 // - this gateway: `input_token_limit`, `output_token_limit`, `metadata.type`
 
 import { EXTERNAL_BOUNDS } from '../../../../shared/catalog.ts'
@@ -59,6 +60,7 @@ function describe(model: JsonObject): StatedModel {
         model.context_length,
         model.max_context_length,
         model.context_window,
+        objectOf(model.meta).n_ctx,
         model.input_token_limit
       ),
       outputTokensMax: findLimit(
