@@ -18,6 +18,8 @@ const WEIGHT_SUM = 4
 /** Six standard deviations: one chance in a billion. */
 const DEVIATIONS = 6
 const SLOW_MS = 40
+/** Another key is another client, whose conversations may go elsewhere. */
+const KEY = 'unused'
 
 /** A deployment that can be killed and started again at its address. */
 class Deployment {
@@ -75,8 +77,10 @@ class Deployment {
         return response
           .writeHead(200, { 'content-type': 'application/json' })
           .end(JSON.stringify(chatAnswer(this.name)))
-      beginStream(response, chunkOf({ role: 'assistant', content: this.name }), chunkOf({}, 'stop'))
-      return this.holdsStreams ? response : response.end('data: [DONE]\n\n')
+      const first = chunkOf({ role: 'assistant', content: this.name })
+      if (this.holdsStreams) return beginStream(response, first)
+      beginStream(response, first, chunkOf({}, 'stop'))
+      return response.end('data: [DONE]\n\n')
     }
     if (this.name === 'slow') setTimeout(finish, SLOW_MS)
     else finish()
@@ -143,8 +147,8 @@ function createClients({ url, attempts }: Stage): Clients {
     return fetch(input, init)
   }
   return {
-    openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', fetch: counting }),
-    anthropic: new Anthropic({ baseURL: url, apiKey: 'unused', fetch: counting })
+    openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, fetch: counting }),
+    anthropic: new Anthropic({ baseURL: url, apiKey: KEY, fetch: counting })
   }
 }
 
@@ -176,7 +180,11 @@ async function askOnce({ url, attempts }: Stage, talk: string): Promise<Reply> {
   const tag = nextTag()
   attempts.set(tag, 1)
   const body = JSON.stringify({ model: ALIAS, messages: writeTurns(talk, tag) })
-  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body, headers: { connection: 'close' } })
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    body,
+    headers: { connection: 'close', authorization: `Bearer ${KEY}` }
+  })
   await response.arrayBuffer()
   return { status: response.status, target: response.headers.get('x-gateway-target') }
 }
