@@ -9,7 +9,7 @@ import { createForwardDispatcher, type RequestDispatcher } from './forward-dispa
 import type { ProxyServer } from './proxy.ts'
 import { createProxyDial, createTunnelConnector } from './proxy-connector.ts'
 import { keepAlerts } from './tls-alerts.ts'
-import type { TlsFiles, TlsMaterial } from './tls-files.ts'
+import type { TlsFiles, TlsPeer } from './tls-files.ts'
 import type { TlsOptions } from './tls-options.ts'
 import { watchConnections } from './watched-connection.ts'
 
@@ -74,7 +74,7 @@ export function openPool(options: PoolOptions): OpenPool {
 /** Opens connections straight to a host, or begins TLS on a socket that is open. */
 function createDial(
   { tls = {}, tlsFiles, connectMs }: PoolOptions,
-  peer: keyof TlsMaterial,
+  peer: TlsPeer,
   guard: DestinationGuard | undefined
 ): buildConnector.connector {
   const connect: buildConnector.BuildOptions = {
@@ -90,7 +90,7 @@ function createDial(
 /** A connector that looks at the files of TLS for each connection. Sessions of older files are not taken up again. */
 function createRenewedConnector(
   tlsFiles: TlsFiles,
-  peer: keyof TlsMaterial,
+  peer: TlsPeer,
   connect: buildConnector.BuildOptions
 ): buildConnector.connector {
   let secureContext: SecureContext | undefined

@@ -2,15 +2,19 @@
 // shown to the provider. They are read again when they change (providers.md 1, row `tls_policy_ref`).
 
 import { readFile, stat } from 'node:fs/promises'
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { withDeadline } from '../../../shared/deadline.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { checkKeyPair, readCertificates } from '../../../shared/pem.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
+import { findContext } from './tls-context.ts'
 import type { TlsOptions } from './tls-options.ts'
 
 export type TlsFilePaths = Pick<ProviderProfile, 'caFile' | 'clientCertFile' | 'clientKeyFile'>
+
+/** Whose certificate a connection checks. */
+export type TlsPeer = 'provider' | 'proxy'
 
 /** What new connections use. Another object stands for other files. */
 export interface TlsMaterial {
@@ -18,6 +22,8 @@ export interface TlsMaterial {
   readonly provider: SecureContext
   /** For connections to a proxy that speaks TLS: the same authorities, and no certificate of the gateway. */
   readonly proxy: SecureContext
+  /** The certificate that is shown to the provider, in PEM form. */
+  readonly clientCertificate: string | undefined
 }
 
 /** A file of a profile cannot be used. The message names the member, never a path or a text. */
@@ -36,8 +42,6 @@ export interface TlsFilesOptions {
   /** What the files do not say: the authorities and the certificate of the settings. */
   otherwise?: TlsOptions
   log: Logger
-  /** Called with the certificate that is shown to the provider, in PEM form, when it is read. */
-  onClientCertificate?: ((pem: string) => void) | undefined
   /** Milliseconds of a clock that never goes back. */
   monotonicMs?: () => number
 }
@@ -55,7 +59,7 @@ export function openTlsFiles(options: TlsFilesOptions): TlsFiles | undefined {
 }
 
 function createTlsFiles(options: TlsFilesOptions): TlsFiles {
-  const { profileId: profile, paths, otherwise = {}, log, onClientCertificate } = options
+  const { profileId: profile, paths, otherwise = {}, log } = options
   const { monotonicMs = () => performance.now() } = options
   let current: TlsMaterial | undefined
   /** Of the files that `current` was made of. */
@@ -74,7 +78,6 @@ function createTlsFiles(options: TlsFilesOptions): TlsFiles {
       current = createMaterial(texts, otherwise)
       currentState = state
       problem = undefined
-      if (texts.cert !== undefined) onClientCertificate?.(texts.cert)
       if (!isFirst) log.info({ event: 'provider_tls_files_read', profile }, 'Read changed TLS files of a provider')
     } catch (thrown) {
       const cause = thrown instanceof TlsFilesError ? thrown.message : 'TLS does not accept the files.'
@@ -176,11 +179,22 @@ function createMaterial(texts: TlsTexts, otherwise: TlsOptions): TlsMaterial {
   if (cert !== undefined && key !== undefined) {
     checkKeyPair({ certSetting: 'client_cert_file', cert, keySetting: 'client_key_file', key }, refuse)
   }
-  const ca = texts.ca === undefined ? otherwise.ca : [...getCACertificates('default'), texts.ca]
-  const trust = ca === undefined ? {} : { ca }
-  const shown =
-    cert === undefined
-      ? { cert: otherwise.cert, key: otherwise.key, passphrase: otherwise.passphrase }
-      : { cert, key: key ?? cert }
-  return { provider: createSecureContext({ ...trust, ...shown }), proxy: createSecureContext(trust) }
+  const trust = texts.ca === undefined ? { ca: otherwise.ca } : { extraCa: texts.ca }
+  const shown = cert === undefined ? pickCertificate(otherwise) : { cert, key: key ?? cert }
+  return {
+    provider: findContext({ ...trust, ...shown }),
+    // Few proxies speak TLS.
+    get proxy() {
+      return findContext(trust)
+    },
+    clientCertificate: shown.cert
+  }
+}
+
+function pickCertificate({ cert, key, passphrase }: TlsOptions): Pick<TlsOptions, 'cert' | 'key' | 'passphrase'> {
+  return {
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(passphrase !== undefined && { passphrase })
+  }
 }

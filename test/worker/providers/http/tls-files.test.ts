@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openTlsFiles } from '../../../../worker/providers/http/tls-files.ts'
+import { openTlsFiles, type TlsFilePaths } from '../../../../worker/providers/http/tls-files.ts'
 import { createAuthority } from '../../../support/certificates.ts'
 import { createTemporaryFolder } from '../../../support/temporary.ts'
 import { createMemoryLog } from '../support/log.ts'
@@ -35,18 +35,16 @@ t.test('the files are looked at once a second at most, and the same content stay
   t.equal(await files?.read(), second)
 })
 
-t.test('the certificate that is shown is told each time it is read', async t => {
-  const told: string[] = []
-  const issued = authority.issue({ name: 'client' })
-  const files = openTlsFiles({
-    profileId: 'p1',
-    paths: { clientCertFile: issued.certFile, clientKeyFile: issued.keyFile },
-    log: createMemoryLog().log,
-    onClientCertificate: pem => told.push(pem)
-  })
-  await files?.read()
-  await files?.read()
-  t.strictSame(told, [issued.cert])
+t.test('profiles with the same files share a context, and a proxy gets no certificate', async t => {
+  const { cert, certFile: clientCertFile, keyFile: clientKeyFile } = authority.issue({ name: 'client' })
+  const caFile = authority.certFile
+  const read = (paths: TlsFilePaths) => openTlsFiles({ profileId: 'p1', paths, log: createMemoryLog().log })?.read()
+  const [first, second] = [await read({ caFile, clientCertFile, clientKeyFile }), await read({ caFile })]
+  t.equal((await read({ caFile, clientCertFile, clientKeyFile }))?.provider, first?.provider)
+  t.not(first?.provider, second?.provider)
+  t.equal(first?.proxy, second?.provider)
+  t.equal(second?.proxy, second?.provider)
+  t.strictSame([first?.clientCertificate, second?.clientCertificate], [cert, undefined])
 })
 
 t.test('what cannot be used is named by its member', async t => {
