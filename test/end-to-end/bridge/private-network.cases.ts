@@ -100,7 +100,18 @@ const known: Record<string, string[]> = {
   'mixed.example.com': [PROVIDER, '169.254.169.254'],
   'v6.example.com': [PROVIDER_V6]
 }
-await startNameServer(t, name => known[name] ?? [], { host: NAME_SERVER, port: 53 })
+/** The name whose address is another one at each question. */
+const FLIPPING = 'flips.example.com'
+let questions = 0
+function flip(family: 4 | 6): string[] {
+  if (family === 6) return []
+  questions += 1
+  return [questions % 2 === 0 ? '169.254.169.254' : PROVIDER]
+}
+await startNameServer(t, (name, family) => (name === FLIPPING ? flip(family) : (known[name] ?? [])), {
+  host: NAME_SERVER,
+  port: 53
+})
 const folder = createTemporaryFolder(t)
 const names = replaceNameFiles(
   folder,
@@ -170,6 +181,7 @@ const profiles = [
   ...Object.entries(reachable).map(([id, url]) => profileOf(id, url)),
   ...Object.entries(refused).map(([id, [url, , more]]) => profileOf(id, url, { ...privateNetwork, ...more })),
   profileOf('moves', `http://moves.svc:${PORT}/v1`),
+  profileOf('flips', `http://${FLIPPING}:${PORT}/v1`),
   ...(['chat_compatible', 'messages_compatible', 'content_compatible'] as const).map(provider_kind =>
     profileOf(`redirect-${provider_kind}`, `http://vllm.inference.svc:${PORT}/redirect/v1`, {
       ...privateNetwork,
@@ -245,7 +257,7 @@ t.test('providers of a private network are reached by address, hosts file, searc
   t.equal(asked.length, 2 * families.length * Object.keys(reachable).length)
 })
 
-t.test('nothing that no policy allows is reached, by no name', async t => {
+t.test('providers 2: nothing that no policy allows is reached, by no name', async t => {
   for (const [id, [, found]] of Object.entries(refused)) {
     for (const isStream of [false, true]) {
       const response = await ask(id, isStream)
@@ -260,7 +272,7 @@ t.test('nothing that no policy allows is reached, by no name', async t => {
 })
 
 t.test(
-  'a name that moves to a trap between two requests is refused (rebinding), and works when it is back',
+  'providers 3: a name that moves to a trap between two requests is refused, and works when it is back',
   async t => {
     t.equal((await ask('moves')).status, 200)
     for (const address of ['169.254.169.254', 'fd00:ec2::254', '127.0.0.1', PUBLIC]) {
@@ -275,6 +287,15 @@ t.test(
     t.same(asked, Array(2).fill('/v1/chat/completions'))
   }
 )
+
+t.test('providers 3: the address that was checked is the one that is dialed', async t => {
+  const statuses = new Set<number>()
+  // One after another and many at once.
+  for (let round = 0; round < 10; round += 1) statuses.add((await ask('flips')).status)
+  for (const { status } of await Promise.all(Array.from({ length: 30 }, () => ask('flips')))) statuses.add(status)
+  t.same([...statuses].sort(), [200, 502])
+  t.same(reached, [])
+})
 
 t.test('a redirect to a trap is not followed, whatever is asked', async t => {
   const question = { messages: [{ role: 'user', content: 'hi' }] }

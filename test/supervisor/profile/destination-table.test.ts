@@ -8,7 +8,7 @@ import { destinationRows, policyCases } from '../../support/destinations.ts'
 import { forbiddenHosts } from '../../support/forbidden-hosts.ts'
 import * as fc from '../../support/properties.ts'
 
-t.test('the preflight allows each destination under the policies of the table', async t => {
+t.test('providers 2: the preflight allows each destination under the policies of the table', async t => {
   t.ok(destinationRows.length >= 60)
   const texts = new Set<string>()
   for (const { host, preflight } of destinationRows) {
@@ -33,7 +33,7 @@ t.test('the preflight allows each destination under the policies of the table', 
   ])
 })
 
-t.test('no policy allows a forbidden host in any spelling', async t => {
+t.test('providers 2: no policy allows a forbidden host in any spelling', async t => {
   fc.assert(
     fc.property(
       forbiddenHosts,

@@ -25,7 +25,7 @@ async function isDialed(guard: DestinationGuard, url: string, isName: boolean): 
   return isName ? (await lookUp(guard, host)) === null : guard.isAllowed(host)
 }
 
-t.test('a connection goes where the table allows it', async t => {
+t.test('providers 2: a connection goes where the table allows it', async t => {
   // The scheme is no part of these two: the preflight lets no such URL pass.
   const { H, S, ...cases } = policyCases
   for (const { host, addresses, connect } of destinationRows) {
@@ -38,7 +38,7 @@ t.test('a connection goes where the table allows it', async t => {
   }
 })
 
-t.test('no policy dials a forbidden address in any form, alone or beside an allowed one', async t => {
+t.test('providers 2: no policy dials a forbidden address in any form, alone or beside an allowed one', async t => {
   const allowed = { public: '8.8.8.8', private: '10.0.0.1', loopback: '127.0.0.1', proxy: '10.0.0.1' }
   await fc.assert(
     fc.asyncProperty(
@@ -60,7 +60,7 @@ t.test('no policy dials a forbidden address in any form, alone or beside an allo
   t.pass()
 })
 
-t.test('a name that leads elsewhere at the next connection is refused there (rebinding)', async t => {
+t.test('providers 3: a name that leads elsewhere at the next connection is refused there', async t => {
   const answers = [['10.0.0.1'], ['169.254.169.254'], ['10.0.0.1', 'fd00:ec2::254'], ['127.0.0.1'], ['10.0.0.2']]
   let asked = 0
   const guard = guardOf(policyCases.q, async () => answers[asked++] ?? [])
