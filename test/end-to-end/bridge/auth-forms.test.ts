@@ -143,7 +143,7 @@ async function startFront(t: Test): Promise<{ url: string; calls: string[] }> {
       return
     }
     const url = new URL(
-      rest.join('/'),
+      readVertexPath(rest.join('/')),
       `${new URL(provider.baseUrl(emulator, 'keyed', 'open')).href.replace(/\/v1$/, '')}/`
     )
     url.searchParams.delete('subscription-key')
@@ -162,6 +162,20 @@ async function startFront(t: Test): Promise<{ url: string; calls: string[] }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls }
 }
 
+/** Vertex AI has both wires below a project and a location, and takes the tokens of service accounts. */
+const PROJECT = 'v1/projects/p-1/locations/europe-west4'
+const VERTEX_BASES: Readonly<Record<string, string>> = {
+  'content-google': `/${PROJECT}/publishers/google`,
+  'chat-google': `/${PROJECT}/endpoints/openapi`
+}
+
+/** The path of the embedded upstream for one of Vertex AI; every other path is its own. */
+function readVertexPath(path: string): string {
+  return path
+    .replace(`${PROJECT}/publishers/google/models/`, 'v1beta/models/')
+    .replace(`${PROJECT}/endpoints/openapi/`, 'v1/')
+}
+
 const neverAccepted: Form = { auth: {}, accepts: () => false, headers: [] }
 
 /** A profile of a wire, with its one alias of the same name. */
@@ -174,7 +188,7 @@ function writeProfile(
   return writeChatProfile({
     id,
     kind,
-    baseUrl: `${front.url}/${id}${name === 'chat' || name === 'responses' ? '/v1' : ''}`,
+    baseUrl: `${front.url}/${id}${VERTEX_BASES[id] ?? (name === 'chat' || name === 'responses' ? '/v1' : '')}`,
     ...(credentialEnv === undefined ? {} : { credentialEnv }),
     aliases: [{ alias: id, model: models.keyless }],
     more: { ...more, auth }

@@ -1,7 +1,9 @@
 // The tokens of a profile's account: fetched through the profile's own connections, and reported like
 // those of the native upstream (providers.md 2).
 
+import { withDeadline } from '../../../shared/deadline.ts'
 import type { Logger } from '../../../shared/logging.ts'
+import { timeoutFailure } from '../http/call-failure.ts'
 import type { CredentialSource } from '../http/credential.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'
 import type { SecretTexts } from './secret-texts.ts'
@@ -41,7 +43,10 @@ export function createProfileTokens(
   const userAgent = `llm-gateway/${dependencies.version}`
   return createTokenSource({
     async fetchToken() {
-      const { server, call } = await prepare()
+      // A key on a file system that does not respond must not hold the calls that wait for the token.
+      const prepared = await withDeadline(prepare(), tokenDeadlineMs)
+      if (prepared === undefined) throw timeoutFailure('reading the account', tokenDeadlineMs)
+      const { server, call } = prepared
       const token = await fetchToken(server, call, { userAgent, deadlineMs: tokenDeadlineMs, lifetime })
       texts.addToken(token.value)
       return token

@@ -1,5 +1,6 @@
 // The life of a token that is fetched with the key of a Google service account (providers.md 1 and 2).
 
+import { execFileSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,6 +44,7 @@ interface AccountOptions {
   /** The text of the key in place of the right one. */
   text?: (tokenUrl: string) => string
   by?: 'file' | 'env'
+  tokenDeadlineMs?: number
 }
 
 async function startAccount(t: Test, options: AccountOptions = {}) {
@@ -78,7 +80,10 @@ async function startAccount(t: Test, options: AccountOptions = {}) {
         variables: by === 'env' ? { GOOGLE_KEY: text(server.tokenUrl) } : {}
       }
     },
-    { clocks: { now: () => clock.wallMs, monotonicMs: () => clock.monotonicMs, random: () => 0 } }
+    {
+      ...(options.tokenDeadlineMs === undefined ? {} : { tokenDeadlineMs: options.tokenDeadlineMs }),
+      clocks: { now: () => clock.wallMs, monotonicMs: () => clock.monotonicMs, random: () => 0 }
+    }
   )
   return {
     server,
@@ -170,6 +175,16 @@ t.test('providers 12: a file that is replaced is used with the next token', asyn
     { error_type: 'credential_error', cause: /cannot be read \(ENOENT\)/ }
   ])
   t.notOk(JSON.stringify(failures()).includes(file), 'no line names the path')
+})
+
+t.test('a file that cannot be read to its end fails the calls after a deadline', async t => {
+  const { file, call, failures } = await startAccount(t, { tokenDeadlineMs: 200 })
+  rmSync(file)
+  execFileSync('mkfifo', [file])
+  t.match(await rejection(call()), { status: 502, reason: 'credential_refresh_failed' })
+  t.match(failures(), [{ error_type: 'timeout', cause: /^reading the account took longer than 200 ms/ }])
+  // Ends the read, which no deadline ends.
+  writeFileSync(file, '')
 })
 
 t.test('a key for another token server asks that one, and leaves the old one alone', async t => {
