@@ -14,6 +14,7 @@ import { CATALOG_SCHEMA_VERSION, type CatalogSnapshot } from './catalog.ts'
 import { REGISTRY_PROFILE_ID } from './catalog-composition.ts'
 import { compareCodePoints } from './json.ts'
 import { machineText, revision, validated } from './machine-document.ts'
+import { describeProviders, type ProviderFacts, providerEntry } from './provider-documents.ts'
 import { writeSupportCell } from './support-matrix.ts'
 import {
   PROVIDER_KINDS,
@@ -29,7 +30,7 @@ export interface Revisions {
 }
 
 export const bridgeModelsDocument = z.strictObject({
-  schema_version: z.literal('gateway.bridge-models.v2'),
+  schema_version: z.literal('gateway.bridge-models.v3'),
   source: z.literal('shared_model_catalog'),
   deprecated_endpoint: z.literal(true),
   replacement: z.literal('/models'),
@@ -53,7 +54,8 @@ export const bridgeModelsDocument = z.strictObject({
       stale: z.boolean(),
       inventory_revision: revision
     })
-  )
+  ),
+  providers: z.array(providerEntry)
 })
 
 export type BridgeModelsDocument = z.infer<typeof bridgeModelsDocument>
@@ -62,10 +64,14 @@ export type BridgeModelsDocument = z.infer<typeof bridgeModelsDocument>
  * The document of `GET /bridge/models`, with the models sorted by id. Throws for a snapshot that repeats an id, or whose models belong to
  * another inventory or, unless several profiles fill it, to another profile.
  */
-export function createBridgeModelsDocument(snapshot: CatalogSnapshot, revisions: Revisions): BridgeModelsDocument {
+export function createBridgeModelsDocument(
+  snapshot: CatalogSnapshot,
+  revisions: Revisions,
+  { profiles, healths }: Omit<ProviderFacts, 'catalog'>
+): BridgeModelsDocument {
   assertOneInventory(snapshot)
   return validated(bridgeModelsDocument, {
-    schema_version: 'gateway.bridge-models.v2',
+    schema_version: 'gateway.bridge-models.v3',
     source: 'shared_model_catalog',
     deprecated_endpoint: true,
     replacement: '/models',
@@ -89,7 +95,8 @@ export function createBridgeModelsDocument(snapshot: CatalogSnapshot, revisions:
         deprecated: model.deprecated,
         stale: model.stale,
         inventory_revision: model.inventoryRevision
-      }))
+      })),
+    providers: describeProviders({ profiles, healths, catalog: snapshot })
   })
 }
 

@@ -21,6 +21,7 @@ import {
 import { createLogRotation } from './log-rotation.ts'
 import type { MetricsMessageKind, SupervisorMetrics } from './metrics/supervisor-metrics.ts'
 import type { HealthPolicy } from './process-keeper.ts'
+import { createHealthOfRecord } from './provider-health.ts'
 import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
 import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
@@ -118,6 +119,10 @@ export function startControl(dependencies: ControlDependencies, options: Control
     { send, broadcast: message => fleet.broadcast(message), nowMs: () => performance.now() },
     profiles
   )
+  const health = createHealthOfRecord(
+    { broadcast: message => fleet.broadcast(message) },
+    profiles.profiles.map(({ profileId }) => profileId)
+  )
   const running = createRunningCollector({ send, readyOwners: () => fleet.readyOwners() })
   const transferredSettings = writeTransferredSettings(settings)
   const transferredCredentials = writeTransferredCredentials(credentials)
@@ -130,6 +135,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       services: {
         ...broker.handlers,
         ...catalog.handlers,
+        ...health.handlers,
         ...running.handlers,
         ...targetRests.handlers,
         ...(metrics?.handlers ?? ignoreMetrics)
@@ -153,6 +159,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         listen: options.listen,
         isQuiet: options.isQuiet,
         catalog: catalog.current() ?? null,
+        providerHealth: [...health.current()],
         isHostStarted: state.phase === 'live',
         rests: targetRests.list(),
         writerSocket: writerSocketPath ?? null
@@ -177,7 +184,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
     lifecycle: () => state,
     fleet,
     slots: broker,
-    catalog
+    catalog,
+    health
   })
   const reopenLogs = () => {
     runtimeLog.reopen()
@@ -395,6 +403,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
     serviceManager?.close()
     rotation.close()
     catalog.close()
+    health.close()
     broker.close()
     if (exitCode === EXIT_CODES.cleanupExceeded) {
       dependencies.writeError('cleanup_exceeded: closing took longer than its bound')

@@ -10,6 +10,7 @@ import { learnFacts } from './bridge/model-facts.ts'
 import type { RouteTable } from './bridge/resolve-route.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
+import { createHealthReporter, type HealthReporter } from './control/health-channel.ts'
 import type { WorkerMetrics } from './control/metrics-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createReadinessReader } from './execution/readiness.ts'
@@ -106,7 +107,12 @@ export async function createWorkerApp(
   const observation = createObservation(observers, options.log)
   const recordRoom = options.settings.trafficLogDropOnBackpressure ? undefined : outbox
   const writer = traffic?.connection
-  const runtime = createRuntime(options, parts, { routes, translator, observation, probes, writer, recordRoom })
+  const health = createHealthReporter({
+    report: options.control.reportHealth,
+    readCertificates: profileId => runtime.executors.certificates(profileId),
+    now: Date.now
+  })
+  const runtime = createRuntime(options, parts, { routes, translator, observation, probes, writer, recordRoom, health })
   probes?.watchPool(translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime, createHandlers))
@@ -128,6 +134,7 @@ export async function createWorkerApp(
       // After the observers: its threads redact what they have captured.
       await translator.close()
       await executorsClosed
+      health.close()
       // Last, because every request that ended has its record now.
       await traffic?.close()
       probes?.close()
@@ -178,12 +185,13 @@ interface RuntimeParts {
   readonly probes: ProcessProbes | undefined
   readonly writer: WriterConnection | undefined
   readonly recordRoom: RecordRoom | undefined
+  readonly health: HealthReporter
 }
 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds, operations = servedOperations }: WorkerAppParts,
-  { routes, translator, observation, probes, writer, recordRoom }: RuntimeParts
+  { routes, translator, observation, probes, writer, recordRoom, health }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const drainGate = createDrainGate()
@@ -197,6 +205,7 @@ function createRuntime(
     log,
     version,
     onTokenFetched: probes?.listeners.onTokenFetched,
+    onOutcome: health.record,
     onConnectionChange: probes?.listeners.onConnectionChange,
     onStaleConnection: probes?.listeners.onStaleConnection,
     isDraining: () => drainGate.isDraining

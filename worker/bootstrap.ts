@@ -87,6 +87,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
     'catalog-unavailable': toChannel,
     'catalog-published': toChannel,
     'catalog-refresh-wanted': toChannel,
+    'provider-health-published': toChannel,
     'metrics-collect': toMetrics,
     'metrics-text': toMetrics
   }
@@ -126,11 +127,11 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
       const { log, writePlainLine, redactText } = runtimeLog
       // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
-      const { isHostStarted } = message
+      const { isHostStarted, providerHealth } = message
       const catalog = message.catalog ?? undefined
       const { profiles } = message.profiles
       const { rests } = message
-      control = createControlChannel({ send }, { settings, profiles, catalog, rests, isHostStarted })
+      control = createControlChannel({ send }, { settings, profiles, catalog, rests, isHostStarted, providerHealth })
       if (settings.metricsEnabled) {
         const { createMetricsChannel } = await import('./control/metrics-channel.ts')
         metrics = createMetricsChannel({ send })

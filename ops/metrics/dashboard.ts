@@ -73,6 +73,18 @@ function currentBy(over: 'sum' | 'max', name: GaugeName, labels: Labels): Query 
   return { expr: current(over, name, { where: where(), by: labels }), legend: writeLegend(labels) }
 }
 
+/** Seconds since a point in time, for each value of the labels. */
+function sinceTime(name: GaugeName, labels: Labels = ['provider']): Query {
+  const { expr, legend } = currentBy('max', name, labels)
+  return { expr: `time() - ${expr}`, legend }
+}
+
+/** Seconds until a point in time, for each provider. */
+function untilTime(name: GaugeName): Query {
+  const { expr, legend } = currentBy('max', name, ['provider'])
+  return { expr: `${expr} - time()`, legend }
+}
+
 function writeLegend(labels: Labels): string {
   return labels.map(label => `{{${label}}}`).join(' ')
 }
@@ -178,6 +190,20 @@ export const rows: Row[] = [
       graph('Access tokens', 'ops', 8, [
         { expr: rate('gateway_upstream_token_refresh_total', WINDOW, { where: where() }), legend: 'fetched' },
         { expr: rate('gateway_upstream_token_refresh_failures_total', WINDOW, { where: where() }), legend: 'failed' }
+      ]),
+      graph('Time since the last success', 's', 8, [sinceTime('gateway_provider_last_success_timestamp_seconds')]),
+      graph('Time since the last failure', 's', 8, [
+        sinceTime('gateway_provider_last_failure_timestamp_seconds', ['provider', 'status'])
+      ]),
+      graph('Failures in a row', 'short', 8, [currentBy('max', 'gateway_provider_consecutive_failures', ['provider'])]),
+      graph('Age of the models of each provider', 's', 8, [
+        currentBy('max', 'gateway_provider_inventory_age_seconds', ['provider'])
+      ]),
+      graph('Certificates of providers end in', 's', 8, [
+        untilTime('gateway_provider_certificate_expiry_timestamp_seconds')
+      ]),
+      graph('Certificates for providers end in', 's', 8, [
+        untilTime('gateway_provider_client_certificate_expiry_timestamp_seconds')
       ])
     ]
   },

@@ -34,6 +34,10 @@ export interface AlertRule {
 const MODEL_REQUESTS = { protocol: '!="system"' }
 /** Client mistakes say nothing about a provider; 401, 403 and 429 do. */
 const PROVIDER_FAILURES = { status: '!~"400|404|409|413|415|422|cancelled"' }
+const CERTIFICATES = [
+  'gateway_provider_certificate_expiry_timestamp_seconds',
+  'gateway_provider_client_certificate_expiry_timestamp_seconds'
+] as const
 const MODEL_LISTS = { route: '=~".*/models(/[{]model[}])?"' }
 
 const INSTANCE = ['job', 'instance'] as const
@@ -339,6 +343,26 @@ export const alertRules: AlertRule[] = [
     staysQuiet: {
       ...gauge('gateway_catalog_age_seconds', '0+60x60'),
       ...requests('route="/v1/chat/completions",status="200"', '0+1x60')
+    }
+  },
+  {
+    alert: 'GatewayProviderCertificateExpires',
+    expr: CERTIFICATES.map(name => `(${select(name)} > 0 and ${select(name)} - time() < 7 * 86400)`).join(' or '),
+    for: '1h',
+    severity: 'warning',
+    summary: 'A certificate of the connections to a provider ends within a week.',
+    runbook:
+      'The admin page lists both certificates of each provider: its own, as the last connection showed it, and the one that the gateway ' +
+      'shows. Renew the one that ends; connections that begin later use it.',
+    fires: {
+      samples: { [`${CERTIFICATES[0]}{${TARGET},provider="p"}`]: '600000x120' },
+      labels: { job: JOB, instance: 'a', provider: 'p' },
+      atMinutes: 90
+    },
+    staysQuiet: {
+      [`${CERTIFICATES[0]}{${TARGET},provider="p"}`]: '2000000x120',
+      // No certificate was seen.
+      ...gauge(CERTIFICATES[1], '0x120')
     }
   },
   {

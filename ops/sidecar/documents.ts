@@ -50,7 +50,7 @@ export function checkReadiness(document: Document, revisions: Revisions): void {
 
 /** Throws StepFailure unless the model is listed and available. */
 export function checkModels(document: Document, model: string, revisions: Revisions): void {
-  requireSchema(document, 'gateway.bridge-models.v2')
+  requireSchema(document, 'gateway.bridge-models.v3')
   requireRevisions(document, revisions)
   const found = document.models.find((entry: Document) => entry.id === model)
   if (found === undefined) throw new StepFailure(`the model ${model} is not listed`)

@@ -23,6 +23,7 @@ import {
   listenOptions,
   port,
   profileSet,
+  providerHealths,
   revisions,
   runningRequests,
   targetRest
@@ -75,6 +76,8 @@ const supervisorChecks = {
     /** Only warnings and errors go to stdout. */
     isQuiet: z.boolean(),
     catalog: catalogSnapshot.nullable(),
+    /** What the workers have seen of the profiles so far. */
+    providerHealth: providerHealths,
     /** Every worker of the host has listened once: true for a respawned worker. */
     isHostStarted: z.boolean(),
     /** Targets of aliases that rest now. */
@@ -111,6 +114,8 @@ const supervisorChecks = {
   /** The worker that asked sends the one trial of a target whose rest is over. */
   'target-trial-granted': hasRequestId,
   'target-trial-refused': hasRequestId,
+  /** What all workers have seen of the profiles. */
+  'provider-health-published': hasFields({ providers: providerHealths }),
   'slot-granted': hasRequestId,
   'slot-refused': hasRequestId,
   /** Asks for what changed in the worker's metrics; acknowledged by `metrics-collected`, after the `metrics-delta`. */
@@ -152,6 +157,8 @@ const workerChecks = {
   'target-trial': hasTargetTrial,
   /** The trial ended without a result, or nothing waits for it any more. */
   'target-trial-ended': hasTarget,
+  /** How calls to providers ended since the last report. */
+  'provider-health-report': hasFields({ reports: providerHealths }),
   'slot-acquire': hasSlotKey,
   /** The caller ended its wait; a grant that is already sent is released. */
   'slot-cancel': hasRequestId,

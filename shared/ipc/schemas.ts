@@ -14,6 +14,7 @@ import {
   type ProfileSet,
   UNSUPPORTED_MODES
 } from '../profile.ts'
+import { FAILURE_CLASSES_MAX, type ProviderHealth } from '../provider-health.ts'
 import { RUNNING_REQUESTS_MAX, type RunningRequest } from '../running-request.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support-vocabulary.ts'
 import { isTargetRest, type TargetRest } from '../target-rests.ts'
@@ -66,6 +67,21 @@ export const runningRequests: z.ZodType<RunningRequest[]> = z
     })
   )
   .max(RUNNING_REQUESTS_MAX)
+
+const seenCertificate = z.object({ expiresAtMs: z.number(), seenAtMs: z.number() }).nullable()
+
+/** One entry for each profile that was called. */
+export const providerHealths: z.ZodType<ProviderHealth[]> = z.array(
+  z.object({
+    profileId: z.string(),
+    lastSuccessAtMs: z.number().nullable(),
+    consecutiveFailures: count,
+    lastFailures: z
+      .array(z.object({ failure: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/), atMs: z.number() }))
+      .max(FAILURE_CLASSES_MAX),
+    certificates: z.object({ provider: seenCertificate, client: seenCertificate })
+  })
+)
 
 export const targetRest: z.ZodType<TargetRest> = z.custom<TargetRest>(
   value => typeof value === 'object' && value !== null && isTargetRest(value)

@@ -176,6 +176,36 @@ export const metricDefinitions = Object.freeze({
   ]),
   gateway_upstream_anomalies_total: counter('Total number of unexpected but usable upstream responses.', modelLabels),
 
+  // What the calls have seen of each provider, as of the whole gateway.
+  gateway_provider_last_success_timestamp_seconds: gauge(
+    'Last successful call to a provider since the Unix epoch in seconds.',
+    'max',
+    ['provider']
+  ),
+  gateway_provider_last_failure_timestamp_seconds: gauge(
+    'Last failed call to a provider of each class since the Unix epoch in seconds.',
+    'max',
+    ['provider', 'status']
+  ),
+  gateway_provider_consecutive_failures: gauge('Failed calls to a provider since its last success.', 'max', [
+    'provider'
+  ]),
+  gateway_provider_inventory_age_seconds: gauge(
+    "Time since a provider's list of models was discovered in seconds.",
+    'max',
+    ['provider']
+  ),
+  gateway_provider_certificate_expiry_timestamp_seconds: gauge(
+    'End of the certificate that a provider shows since the Unix epoch in seconds.',
+    'max',
+    ['provider']
+  ),
+  gateway_provider_client_certificate_expiry_timestamp_seconds: gauge(
+    'End of the certificate that is shown to a provider since the Unix epoch in seconds.',
+    'max',
+    ['provider']
+  ),
+
   // The sinks of the traffic log.
   ...sinkSeries('jsonl'),
   ...sinkSeries('sqlite'),

@@ -4,22 +4,19 @@
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { SlotUsage } from '../../shared/model-slots.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
 import { listRouted } from '../../shared/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { FleetCounts } from '../fleet.ts'
 import type { LifecycleState } from '../lifecycle.ts'
 import { createModelNaming } from './model-labels.ts'
+import { type ProviderSources, watchProviders } from './provider-series.ts'
 
 /** What the series are read from. */
-export interface SupervisorSources {
-  readonly nowMs: () => number
+export interface SupervisorSources extends ProviderSources {
   readonly settings: Pick<Settings, 'modelMaxConnections' | 'metricsMaxModels'>
-  readonly profiles: Pick<ProfileSet, 'profiles'>
   readonly lifecycle: () => LifecycleState
   readonly fleet: { counts(): FleetCounts; activeRequests(): number }
   readonly slots: { usage(): SlotUsage[] }
-  readonly catalog: { current(): CatalogSnapshot | undefined }
 }
 
 /** Registers the probe that sets the series before each delta. */
@@ -34,6 +31,7 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
   const catalogAge = registry.gauge('gateway_catalog_age_seconds').with({})
   const readFleet = watchFleet(registry, sources)
   const readSlots = watchSlots(registry, sources)
+  const readProviders = watchProviders(registry, sources)
   registry.onCollect(() => {
     const memory = process.memoryUsage()
     rss.set(memory.rss)
@@ -41,6 +39,7 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
     catalogAge.set(ageOf(sources.catalog.current(), sources.nowMs()))
     readFleet()
     readSlots()
+    readProviders()
   })
 }
 

@@ -11,6 +11,7 @@ import { matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
 import { snapshotOf } from '../support/catalog-snapshots.ts'
 
 const revisions = { config: `sha256:${'c'.repeat(64)}`, matrix: matrixRevision }
+const providers = { profiles: { profiles: [] }, healths: [] }
 const snapshot = snapshotOf(readCatalogModels([{ id: 'b' }, { id: 'a', owned_by: 'vendor', type: 'chat' }]), {
   providerProfileId: 'native-main',
   providerKind: 'native',
@@ -18,11 +19,11 @@ const snapshot = snapshotOf(readCatalogModels([{ id: 'b' }, { id: 'a', owned_by:
 })
 
 t.test('the models are sorted by id, and no member of theirs is lost', async t => {
-  const document = createBridgeModelsDocument(snapshot, revisions)
+  const document = createBridgeModelsDocument(snapshot, revisions, providers)
   t.equal(
     JSON.stringify(document),
     JSON.stringify({
-      schema_version: 'gateway.bridge-models.v2',
+      schema_version: 'gateway.bridge-models.v3',
       source: 'shared_model_catalog',
       deprecated_endpoint: true,
       replacement: '/models',
@@ -57,7 +58,8 @@ t.test('the models are sorted by id, and no member of theirs is lost', async t =
           stale: false,
           inventory_revision: snapshot.inventoryRevision
         }
-      ]
+      ],
+      providers: []
     })
   )
 })
@@ -67,14 +69,17 @@ t.test('a snapshot that is not one inventory is refused', async t => {
   if (first === undefined) throw new Error('The snapshot has models.')
   const withModels = (models: CatalogModel[]) => ({ ...snapshot, models })
   const otherProfile = { ...first, id: 'c', providerProfileId: 'other' }
-  t.throws(() => createBridgeModelsDocument(withModels([first, first]), revisions), { message: /repeats/ })
+  t.throws(() => createBridgeModelsDocument(withModels([first, first]), revisions, providers), { message: /repeats/ })
   t.throws(
-    () => createBridgeModelsDocument(withModels([{ ...first, inventoryRevision: revisions.config }]), revisions),
+    () =>
+      createBridgeModelsDocument(withModels([{ ...first, inventoryRevision: revisions.config }]), revisions, providers),
     { message: /revisions/ }
   )
-  t.throws(() => createBridgeModelsDocument(withModels([first, otherProfile]), revisions), { message: /profiles/ })
+  t.throws(() => createBridgeModelsDocument(withModels([first, otherProfile]), revisions, providers), {
+    message: /profiles/
+  })
   const mixed = { ...withModels([first, otherProfile]), providerProfileId: 'provider-registry' }
-  t.equal(createBridgeModelsDocument(mixed, revisions).models.length, 2)
+  t.equal(createBridgeModelsDocument(mixed, revisions, providers).models.length, 2)
 })
 
 t.test('the matrix document says what it is, and has every cell', async t => {

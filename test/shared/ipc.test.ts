@@ -63,6 +63,7 @@ const configure: SupervisorMessageContent = {
   listen: { host: '127.0.0.1', port: 0, reusePort: true },
   isQuiet: false,
   catalog: snapshot,
+  providerHealth: [],
   isHostStarted: true,
   rests: [targetRest],
   writerSocket: null

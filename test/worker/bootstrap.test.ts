@@ -28,6 +28,7 @@ const configure: Configure = {
   listen: { host: '127.0.0.1', port: 0, reusePort: false },
   isQuiet: true,
   catalog: null,
+  providerHealth: [],
   isHostStarted: false,
   rests: [],
   writerSocket: null

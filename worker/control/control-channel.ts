@@ -24,6 +24,7 @@ import {
 } from '../../shared/model-slots.ts'
 import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
+import { createHealth, createHealthBoard, type ProviderHealth } from '../../shared/provider-health.ts'
 import { createRestBoard } from '../../shared/rest-board.ts'
 import type { RunningRequests } from '../../shared/running-request.ts'
 import { listTargetKeys, type TargetRest } from '../../shared/target-rests.ts'
@@ -73,6 +74,10 @@ export interface ControlChannel {
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
   onCatalogPublished(listener: (snapshot: CatalogSnapshot) => void): void
+  /** What all workers have seen of each profile, as of a moment ago; another list when that has changed. */
+  providerHealth(): readonly ProviderHealth[]
+  /** Sends what this worker has seen since its last report. */
+  reportHealth(reports: ProviderHealth[]): void
   /**
    * Calls the listener when the supervisor requests a refresh of a profile's models (the warm-up, which starts at boot). The listener has
    * to call `refreshCatalog`; after a failed refresh the supervisor repeats its request.
@@ -108,6 +113,7 @@ type ChannelKind =
   | 'catalog-unavailable'
   | 'catalog-published'
   | 'catalog-refresh-wanted'
+  | 'provider-health-published'
 /** The messages that the channel sends to the supervisor. */
 type ChannelRequestKind =
   | 'slot-acquire'
@@ -121,6 +127,7 @@ type ChannelRequestKind =
   | 'catalog-refresh'
   | 'catalog-fetched'
   | 'catalog-failed'
+  | 'provider-health-report'
 type ChannelRequest = ContentOf<WorkerMessageFields, ChannelRequestKind>
 
 export type ChannelMessage = MessageOf<SupervisorMessageFields, ChannelKind>
@@ -142,6 +149,8 @@ export function createControlChannel(
     /** Targets that rest when the worker starts. */
     rests?: readonly TargetRest[]
     isHostStarted: boolean
+    /** Nothing was seen unless given. */
+    providerHealth?: readonly ProviderHealth[]
   }
 ): RemoteControlChannel {
   const limits = slotLimitsFrom(options.settings, options.profiles)
@@ -151,6 +160,7 @@ export function createControlChannel(
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<(profileId: string) => void> = []
   let { catalog: snapshot, isHostStarted } = options
+  let providerHealth = options.providerHealth ?? options.profiles.map(({ profileId }) => createHealth(profileId))
   /** By profile id. */
   const forced = new Map<string, Promise<CatalogSnapshot>>()
   const unforced = new Map<string, Promise<CatalogSnapshot>>()
@@ -226,6 +236,9 @@ export function createControlChannel(
     },
     'catalog-refresh-wanted'({ profileId }) {
       for (const listener of wantedListeners) listener(profileId)
+    },
+    'provider-health-published'({ providers }) {
+      providerHealth = providers
     }
   }
 
@@ -267,6 +280,8 @@ export function createControlChannel(
     onCatalogPublished(listener) {
       publishedListeners.push(listener)
     },
+    providerHealth: () => providerHealth,
+    reportHealth: reports => send({ kind: 'provider-health-report', reports }),
     onRefreshWanted(listener) {
       wantedListeners.push(listener)
     },
@@ -309,6 +324,7 @@ export function createLocalControlChannel(
     },
     listTargetKeys({ profiles })
   )
+  const health = createHealthBoard(profiles.map(({ profileId }) => profileId))
   const record = createCatalogRecord({
     composition,
     nowMs,
@@ -343,7 +359,11 @@ export function createLocalControlChannel(
         reply(writeCatalogReply(requestId, result))
       ),
     'catalog-fetched': message => void record.complete(ticket(message), message.models),
-    'catalog-failed': message => void record.fail(ticket(message), message.failure)
+    'catalog-failed': message => void record.fail(ticket(message), message.failure),
+    'provider-health-report'({ reports }) {
+      health.add(reports)
+      reply({ kind: 'provider-health-published', providers: [...health.list()] })
+    }
   }
   const channel = createControlChannel(
     { send: message => handleMessage(handlers, createMessage(message), undefined) },

@@ -94,7 +94,7 @@ function watchCalls(lease: TargetLease, { clock }: Pick<ExecutionRuntime, 'clock
       },
       onHead: status => lease.reportHead(status),
       onOutcome({ failure, status, retryAfter, wasSent }) {
-        if (failure === 'credential') hasNoCredential = true
+        if (failure === 'credential_error') hasNoCredential = true
         else if (!wasSent) unsent += 1
         const retryAfterMs = retryAfter === undefined ? undefined : readRetryAfter(retryAfter, clock.nowMs())
         lease.reportEnd({ failure, status, retryAfterMs, wasSent })

@@ -95,6 +95,7 @@ export function createExecutors(options: ExecutorsOptions): Executors {
       if (pool === undefined) throw new Error(`No profile has the id ${profileId}.`)
       return pool.acquire(authorization)
     },
+    certificates: profileId => pools.get(profileId)?.certificates?.(),
     async close() {
       isClosed = true
       await Promise.all([...pools.values()].map(pool => pool.close()))

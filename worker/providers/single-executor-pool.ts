@@ -17,6 +17,7 @@ export function createSingleExecutorPool(executor: Executor): ExecutorPool {
       if (authorization.type !== 'server') throw new GatewayError('invalid_upstream_authorization')
       return lease
     },
+    certificates: () => executor.certificates?.(),
     close() {
       isClosed = true
       return executor.close()

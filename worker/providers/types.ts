@@ -3,6 +3,7 @@
 import type { Bytes } from '../../shared/bytes.ts'
 import type { CatalogModels } from '../../shared/catalog.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
+import type { SeenCertificates } from '../../shared/provider-health.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
@@ -156,6 +157,8 @@ export interface Executor {
   ): Promise<Result>
   /** Absent where the provider has no model list. */
   listModels?(context: CallContext): Promise<CatalogModels>
+  /** The certificates of its connections as of now; absent where it has none of its own. */
+  certificates?(): SeenCertificates
   /** Closes idle connections and waits for the busy ones. */
   close(): Promise<void>
   /** Closes everything now. */
@@ -173,6 +176,8 @@ export interface ExecutorLease {
 export interface ExecutorPool {
   /** Raises `invalid_upstream_authorization` for a credential that this provider cannot use. */
   acquire(authorization: UpstreamAuthorization): ExecutorLease
+  /** The certificates of its connections as of now; absent where they are not watched. */
+  certificates?(): SeenCertificates | undefined
   close(): Promise<void>
   destroy(): Promise<void>
 }
@@ -183,6 +188,8 @@ export interface Executors {
   isReady(profileId: string): boolean
   /** The executor for a plan's profile and the request's credential. Raises like `ExecutorPool.acquire`. */
   acquire(profileId: string, authorization: UpstreamAuthorization): ExecutorLease
+  /** The certificates that the connections of a profile have seen; undefined where they are not watched. */
+  certificates(profileId: string): SeenCertificates | undefined
   close(): Promise<void>
   destroy(): Promise<void>
 }

@@ -10,6 +10,7 @@ import {
 import { type CatalogSnapshot, isInventoryFresh, isListed } from '../../shared/catalog.ts'
 import { createReadinessDocument } from '../../shared/documents.ts'
 import { listDiscoveredProfiles } from '../../shared/profile-routes.ts'
+import type { ProviderHealth } from '../../shared/provider-health.ts'
 import { supportMatrix } from '../../shared/support-matrix.ts'
 import { type CapabilityQuery, readCapabilityQuery } from '../bridge/capabilities/capability-query.ts'
 import {
@@ -29,14 +30,16 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 /** The parts of a worker that these documents report. */
 export type BridgeFacts = Pick<
   WorkerRuntime,
-  'catalog' | 'drainGate' | 'profiles' | 'readReadiness' | 'revisions' | 'routes' | 'settings'
+  'catalog' | 'control' | 'drainGate' | 'profiles' | 'readReadiness' | 'revisions' | 'routes' | 'settings'
 >
 
 /** Mounts `/bridge/models` and `/bridge/capabilities`. Both need no key; while the gateway drains they are refused. */
 export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): void {
-  const { catalog, drainGate, profiles, readReadiness, revisions, routes, settings } = facts
+  const { catalog, control, drainGate, profiles, readReadiness, revisions, routes, settings } = facts
   const discovered = listDiscoveredProfiles(profiles)
-  const writeModels = createSnapshotWriter(snapshot => JSON.stringify(createBridgeModelsDocument(snapshot, revisions)))
+  const writeModels = createModelsWriter((snapshot, healths) =>
+    JSON.stringify(createBridgeModelsDocument(snapshot, revisions, { profiles, healths }))
+  )
   const matrix = JSON.stringify(createSupportMatrixDocument(supportMatrix, revisions))
 
   function mount(path: string, write: (context: RequestContext) => string | Promise<string>): void {
@@ -84,7 +87,9 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
     return JSON.stringify(document)
   }
 
-  mount('/bridge/models', async context => writeModels(await readCatalog(context, 'model_catalog_unavailable')))
+  mount('/bridge/models', async context =>
+    writeModels(await readCatalog(context, 'model_catalog_unavailable'), control.providerHealth())
+  )
   mount('/bridge/capabilities', context => {
     const query = readCapabilityQuery(context.query, { defaultApiMode: settings.upstreamApiMode })
     if (query !== undefined) return writeCapabilities(context, query)
@@ -95,11 +100,15 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
   })
 }
 
-/** Writes the text of a snapshot once: the same one is shown until the next discovery. */
-function createSnapshotWriter(write: (snapshot: CatalogSnapshot) => string): (snapshot: CatalogSnapshot) => string {
-  let written: { snapshot: CatalogSnapshot; text: string } | undefined
-  return snapshot => {
-    if (written?.snapshot !== snapshot) written = { snapshot, text: write(snapshot) }
+type WriteModels = (snapshot: CatalogSnapshot, healths: readonly ProviderHealth[]) => string
+
+/** Writes the text once: the same one is shown until the next discovery, or until more is known of a provider. */
+function createModelsWriter(write: WriteModels): WriteModels {
+  let written: { snapshot: CatalogSnapshot; healths: readonly ProviderHealth[]; text: string } | undefined
+  return (snapshot, healths) => {
+    if (written?.snapshot !== snapshot || written.healths !== healths) {
+      written = { snapshot, healths, text: write(snapshot, healths) }
+    }
     return written.text
   }
 }

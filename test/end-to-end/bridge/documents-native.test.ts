@@ -153,7 +153,7 @@ t.test('all documents of one gateway carry the same revisions, whichever worker 
     document => document.model_catalog?.inventory_revision ?? document.inventory_revision
   )
   t.equal(new Set(inventories.filter(revision => revision !== undefined)).size, 1)
-  const inspected = documents.find(document => document.schema_version === 'gateway.bridge-models.v2')
+  const inspected = documents.find(document => document.schema_version === 'gateway.bridge-models.v3')
   t.match(inspected, { source: 'shared_model_catalog', provider_profile_id: NATIVE_PROFILE_ID, stale: false })
   t.match(
     inspected.models.find(({ id }: { id: string }) => id === 'Embeddings'),

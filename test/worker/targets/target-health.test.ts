@@ -125,7 +125,7 @@ t.test('what an attempt says of its target', async t => {
     [{ failure: 'connect_error', status: undefined, wasSent: false }, 'unreachable'],
     [{ failure: 'tls_error', status: undefined, wasSent: false }, 'unreachable'],
     [{ failure: 'timeout', status: undefined, wasSent: false }, 'unreachable'],
-    [{ failure: 'credential', status: undefined, wasSent: false }, 'unreachable'],
+    [{ failure: 'credential_error', status: undefined, wasSent: false }, 'unreachable'],
     [{ failure: 'connect_error', status: undefined }, 'unreachable'],
     [{ failure: 'timeout', status: undefined }, 'server-error'],
     [{ failure: 'http_429', status: 429 }, 'limited'],

@@ -18,6 +18,9 @@ export type TransportOutcome =
   | 'credential_error'
   | 'connections_exhausted'
 
+/** Statuses of invalid requests, which the client has to correct and not the operator. */
+const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
+
 /** A call that failed: by its status, or in transport (`status` is null). */
 export class CallFailure extends Error {
   readonly error: GatewayError
@@ -51,6 +54,11 @@ export class CallFailure extends Error {
     this.responseBody = facts.responseBody
     this.isRetryable = facts.isRetryable ?? true
     this.isBrokenConnection = facts.isBrokenConnection ?? false
+  }
+
+  /** The status that the client gets says that only the client can correct the request. */
+  get isOfClient(): boolean {
+    return this.outcome === undefined && CLIENT_FAULT_STATUSES.includes(this.error.status)
   }
 
   /** The word for the failure in logs and records (operations.md 7.3). */

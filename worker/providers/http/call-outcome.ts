@@ -2,11 +2,8 @@
 
 import { CallFailure, type TransportOutcome } from './call-failure.ts'
 
-/**
- * The class of a failure: of the transport, of the response's status, of the credential that could not be had, or of an address that
- * the profile's policy refuses.
- */
-export type FailureClass = TransportOutcome | `http_${number}` | 'credential'
+/** The class of a failure, in the words of the log (operations.md 7.3): whatever keeps a credential away is `credential_error`. */
+export type FailureClass = TransportOutcome | `http_${number}`
 
 export interface CallOutcome {
   readonly profileId: string
@@ -14,6 +11,8 @@ export interface CallOutcome {
   readonly failure: FailureClass | undefined
   /** That of the response, or the one that an error in its content states; undefined where there was no response. */
   readonly status: number | undefined
+  /** The client gets the failure as one of its own request. */
+  readonly isOfClient: boolean
   /** As the provider wrote it. */
   readonly retryAfter: string | undefined
   /** False when no byte of the request was written: the provider cannot have seen it. */
@@ -39,20 +38,20 @@ export function describeOutcome(
   thrown: unknown
 ): CallOutcome | undefined {
   const wasSent = progress === 'sent'
-  if (thrown === undefined) return { profileId, failure: undefined, status: 200, retryAfter: undefined, wasSent }
-  if (progress === 'queued') return undefined
-  if (progress === 'authorizing') {
-    return { profileId, failure: 'credential', status: undefined, retryAfter: undefined, wasSent }
-  }
-  if (!(thrown instanceof CallFailure)) return undefined
-  const { errorType, error, status, retryAfter = error.retryAfter } = thrown
-  return {
+  const unknown = {
     profileId,
-    failure: errorType,
-    status: status ?? readStatus(errorType),
-    retryAfter: retryAfter ?? undefined,
+    failure: undefined,
+    status: undefined,
+    isOfClient: false,
+    retryAfter: undefined,
     wasSent
   }
+  if (thrown === undefined) return { ...unknown, status: 200 }
+  if (progress === 'queued') return undefined
+  if (progress === 'authorizing') return { ...unknown, failure: 'credential_error' }
+  if (!(thrown instanceof CallFailure)) return undefined
+  const { errorType, error, status, isOfClient, retryAfter = error.retryAfter } = thrown
+  return { profileId, failure: errorType, status: status ?? readStatus(errorType), isOfClient, retryAfter, wasSent }
 }
 
 function readStatus(failure: FailureClass): number | undefined {

@@ -1,5 +1,6 @@
 // The connections to one origin of a provider and the bounds of the calls on them (upstream.md 1.3).
 
+import type { SeenCertificates } from '../../../shared/provider-health.ts'
 import type { QueueOptions } from '../../../shared/semaphore.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
 import type { RequestDispatcher } from './forward-dispatcher.ts'
@@ -42,6 +43,8 @@ export interface ProviderOrigin {
   /** Holds back the calls that the pool cannot send at once; absent where the number of calls is bounded otherwise. */
   gate?: Gate
   timeouts: Record<'call' | 'chat' | 'stream', ExchangeTimeouts>
+  /** The certificates of its connections as of now; absent where they are not watched. */
+  certificates?(): SeenCertificates
   /** Closes idle connections and waits for the busy ones. */
   close(): Promise<void>
   /** Closes all connections now. */

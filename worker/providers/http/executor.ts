@@ -1,6 +1,7 @@
 // The executor of one provider profile for one credential, for every kind whose calls are a face plus an authorization header.
 
 import type { ProviderWire } from '../../../shared/profile.ts'
+import type { SeenCertificates } from '../../../shared/provider-health.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
 import type { Executor } from '../types.ts'
@@ -21,7 +22,7 @@ export interface HttpExecutorOptions extends ChatDependencies {
   /** Aborted by `close` and `destroy`. */
   lifetime: AbortController
   /** What ends with the executor; absent where other executors use the connections too. */
-  connections?: { close(): Promise<void>; destroy(): Promise<void> } | undefined
+  connections?: { close(): Promise<void>; destroy(): Promise<void>; certificates?(): SeenCertificates } | undefined
 }
 
 /** Creates an executor. It has a method for each codec that its face has. */
@@ -46,6 +47,7 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
       if (call.operation === 'embeddings') logPayload(options, 'upstream_embeddings_request', call.body, context)
       return client.fetchAndRead(call, context, read).catch(rethrow)
     },
+    ...(connections?.certificates !== undefined && { certificates: connections.certificates }),
     stream: (call, context, read) => client.streamAndRead(call, context, read).catch(rethrow),
     async close() {
       endLifetime()

@@ -5,9 +5,6 @@ import type { CallContext, UpstreamOperation } from '../types.ts'
 import { abortError } from './abort.ts'
 import { type CallFailure, describeCause, readDestinationClass } from './call-failure.ts'
 
-/** Statuses of invalid requests, which the client has to correct and not the operator. */
-const CLIENT_FAULT_STATUSES: readonly number[] = [400, 404, 413, 422]
-
 /**
  * Reports the failure to the request and writes the line `upstream_call_failed`: what was asked, how it failed and for which request, and the provider's words where the
  * client does not see them (decisions.md 81). `status` is absent when the failure stands in the content of a response.
@@ -89,7 +86,6 @@ function findReasonId({ outcome, error }: CallFailure): string | undefined {
  * The contracts name no level. The status that the client gets decides: a provider's 404 that is hidden from the client is the operator's
  * to correct. The request for the list of models has no part of a client's: its 404 is a wrong address.
  */
-function isFaultOfClient({ outcome, error }: CallFailure, operation: UpstreamOperation): boolean {
-  if (operation === 'models' || outcome !== undefined) return false
-  return CLIENT_FAULT_STATUSES.includes(error.status)
+function isFaultOfClient({ isOfClient }: CallFailure, operation: UpstreamOperation): boolean {
+  return operation !== 'models' && isOfClient
 }

@@ -106,6 +106,7 @@ export function createNativeExecutorPool(options: NativeExecutorPoolOptions): Ex
       const key = identify(authorization)
       return lend(key, entries.get(key) ?? open(authorization, key))
     },
+    certificates: () => options.server.certificates?.(),
     close: () => end(executor => executor.close(), options.closeShared),
     destroy: () => end(executor => executor.destroy(), options.destroyShared)
   }

@@ -122,7 +122,8 @@ function leaveCredentialOut(onOutcome: OutcomeListener | undefined): OutcomeList
   return (
     onOutcome &&
     (outcome => {
-      const isAboutCredential = outcome.failure === 'credential' || outcome.status === 401 || outcome.status === 403
+      const isAboutCredential =
+        outcome.failure === 'credential_error' || outcome.status === 401 || outcome.status === 403
       if (!isAboutCredential) onOutcome(outcome)
     })
   )

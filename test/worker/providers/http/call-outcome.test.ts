@@ -20,7 +20,13 @@ const EMULATOR_FIXTURES = join(import.meta.dirname, '..', '..', '..', 'ops', 'em
 
 /** What an attempt of the profile `words-main` ended with. */
 function outcome(failure: CallOutcome['failure'], more: Partial<CallOutcome> = {}): CallOutcome {
-  const defaults = { profileId: 'words-main', status: undefined, retryAfter: undefined, wasSent: true }
+  const defaults = {
+    profileId: 'words-main',
+    status: undefined,
+    isOfClient: false,
+    retryAfter: undefined,
+    wasSent: true
+  }
   return { ...defaults, failure, ...more }
 }
 
@@ -119,7 +125,8 @@ t.test('statuses are classes of their own, with what the provider asks for', asy
     sendJson(response, statuses.shift() ?? 599, { oops: 'no' }, { 'retry-after': '7' })
   )
   for (const status of [...statuses]) {
-    t.same(await run(t, url, { isStream: status === 500 }), [outcome(`http_${status}`, { status, retryAfter: '7' })])
+    const expected = outcome(`http_${status}`, { status, retryAfter: '7', isOfClient: status === 400 })
+    t.same(await run(t, url, { isStream: status === 500 }), [expected])
   }
 })
 
@@ -171,7 +178,7 @@ t.test('a credential that cannot be had is no failure of the destination', async
     acquire: () => Promise.reject(failure)
   }
   for (const credentials of [sign, acquire]) {
-    t.same(await run(t, url, { client: { credentials } }), [outcome('credential', { wasSent: false })])
+    t.same(await run(t, url, { client: { credentials } }), [outcome('credential_error', { wasSent: false })])
   }
 })
 
