@@ -48,6 +48,18 @@ export interface CatalogRecordDependencies {
   readonly publish: (snapshot: CatalogSnapshot) => void
 }
 
+/** What a request gets for a profile that is never asked, in a catalog without a snapshot. */
+const NOT_DISCOVERED: CatalogFailure = {
+  code: 'gateway_not_ready',
+  status: 503,
+  kind: 'overloaded',
+  message: 'Gateway routes are not ready.',
+  param: null,
+  reason: null,
+  retryAfter: null,
+  cause: null
+}
+
 export function createCatalogRecord({ composition, nowMs, publish }: CatalogRecordDependencies): CatalogRecord {
   const records = new Map<string, InventoryRecord>(
     composition.discovered.map(profileId => [
@@ -68,8 +80,7 @@ export function createCatalogRecord({ composition, nowMs, publish }: CatalogReco
   }
 
   function showSnapshot(): CatalogReply {
-    if (snapshot === undefined) throw new Error('A catalog with an inventory is complete.')
-    return { kind: 'result', snapshot }
+    return snapshot === undefined ? { kind: 'failure', failure: NOT_DISCOVERED } : { kind: 'result', snapshot }
   }
 
   /** The profile whose record has ended the lease. */

@@ -3,7 +3,9 @@
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createEmulator, type Emulator } from '../../../ops/emulator/server.ts'
+import { createCatalogComposition } from '../../../shared/catalog-composition.ts'
 import type { ProfileSet, ProviderProfile } from '../../../shared/profile.ts'
+import { computeConfigRevision } from '../../../shared/profile-revision.ts'
 import { Secret } from '../../../shared/secret.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createLocalControlChannel } from '../../../worker/control/control-channel.ts'
@@ -64,6 +66,8 @@ export async function startAdmission(
     describeProfiles({ external: `${provider.origin}/v1`, native: emulator.baseUrl }),
     options.schemaVersion
   )
+  const configRevision = computeConfigRevision(profiles)
+  const composition = createCatalogComposition(profiles, { configRevision, startedAtMs: Date.now() })
   const lines: AdmissionGateway['lines'] = []
   const { url } = await startWorker(
     t,
@@ -71,7 +75,7 @@ export async function startAdmission(
       ...workerOptions(settings),
       profiles,
       credentials: Object.fromEntries(profiles.profiles.map(({ profileId }) => [profileId, new Secret(CREDENTIALS)])),
-      control: createLocalControlChannel(settings, { profiles: profiles.profiles }),
+      control: createLocalControlChannel(settings, { composition, profiles: profiles.profiles }),
       log: pino({ level: 'debug' }, { write: (text: string) => void lines.push(JSON.parse(text)) })
     },
     { faces: providerFaces, kinds: providerKinds }

@@ -139,7 +139,11 @@ t.test('an external alias has what its profile declares, and what its wire carri
     'file_input'
   ]
   t.same(statesOf({ model: 'edge/rich', profiles: edge }, declared), ['supported'])
-  t.same(statesOf({ model: 'edge/poor', profiles: edge }, declared), ['unsupported (exact_model_overlay)'])
+  // What every request requires needs no word (decisions.md 88).
+  const implied: CapabilityName[] = ['cancellation', 'disconnect', 'usage_tokens']
+  const left = declared.filter(name => !implied.includes(name))
+  t.same(statesOf({ model: 'edge/poor', profiles: edge }, left), ['unsupported (exact_model_overlay)'])
+  t.same(statesOf({ model: 'edge/poor', profiles: edge }, implied), ['supported'])
   const lacking: CapabilityName[] = [...HOSTED, ...STATE, 'reasoning_summary']
   for (const model of ['edge/rich', 'edge/poor']) {
     t.same(statesOf({ model, profiles: edge }, lacking), ['unsupported (provider_adapter)'], model)
