@@ -220,7 +220,7 @@ let askedCount = 0
 
 for (const provider of providers) {
   for (const form of Object.keys(forms)) {
-    t.test(`providers 6, ${provider.name}: the form ${form} authorizes every call, whole and streamed`, async t => {
+    t.test(`providers 6: ${provider.name}, the form ${form} authorizes every call, whole and streamed`, async t => {
       const model = `${provider.name}-${form}`
       for (const family of chooseFamilies(provider)) {
         for (const isStream of [false, true]) {

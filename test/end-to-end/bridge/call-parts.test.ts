@@ -138,7 +138,7 @@ t.test('the lists of models bring them too', async t => {
 })
 
 for (const name of [...Object.keys(wires), 'own']) {
-  t.test(`${name}: each call brings the profile's headers and parameters once`, async t => {
+  t.test(`providers 9: ${name}: each call brings the profile's headers and parameters once`, async t => {
     const model = `${name}/model`
     const operations = new Set<string>()
     for (const [path, body] of calls) {

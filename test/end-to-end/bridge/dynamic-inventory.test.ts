@@ -53,75 +53,78 @@ profiles:
 }
 
 for (const { kind, baseUrl, chats, embeddings = 'emulator-embeddings' } of wires) {
-  t.test(`every model of a ${kind.replace(/\s+/g, ' ')} provider is served in all four families`, async t => {
-    const text = writeFile(kind, baseUrl)
-    t.ok(text.trim().split('\n').length <= 12)
-    const file = join(createTemporaryFolder(t), 'profiles.yaml')
-    writeFileSync(file, text)
-    const { url } = await startGateway(t, { args: ['--config', file] })
-    const ready = async () => (await get(`${url}/ready`)).json
-    await waitUntil(async () => (await ready()).model_catalog.state === 'fresh', 'the inventory is there')
-    t.match(await ready(), { ready: true, warnings: [] })
+  t.test(
+    `providers 14: every model of a ${kind.replace(/\s+/g, ' ')} provider is served in all four families`,
+    async t => {
+      const text = writeFile(kind, baseUrl)
+      t.ok(text.trim().split('\n').length <= 12)
+      const file = join(createTemporaryFolder(t), 'profiles.yaml')
+      writeFileSync(file, text)
+      const { url } = await startGateway(t, { args: ['--config', file] })
+      const ready = async () => (await get(`${url}/ready`)).json
+      await waitUntil(async () => (await ready()).model_catalog.state === 'fresh', 'the inventory is there')
+      t.match(await ready(), { ready: true, warnings: [] })
 
-    const listed = [...chats, ...(embeddings === null ? [] : [embeddings])].map(id => `local/${id}`)
-    const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0 })
-    const anthropic = new Anthropic({ baseURL: url, apiKey: 'unused', maxRetries: 0 })
-    const google = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: url } })
-    const ids = await Promise.all([
-      collect(openai.models.list(), ({ id }) => id),
-      collect(anthropic.models.list({ limit: 2 }), ({ id }) => id),
-      collect(await google.models.list({ config: { pageSize: 2 } }), ({ name }) => name?.replace('models/', ''))
-    ])
-    for (const list of ids) t.same(list, listed)
-    t.same(
-      (await get(`${url}/bridge/models`)).json.models.map(({ id }: { id: string }) => id),
-      [...listed].sort()
-    )
-    t.equal((await openai.models.retrieve(listed[0] ?? '')).id, listed[0])
-    t.match((await get(`${url}/model/info`)).json.data[0], { model_name: listed[0] })
+      const listed = [...chats, ...(embeddings === null ? [] : [embeddings])].map(id => `local/${id}`)
+      const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0 })
+      const anthropic = new Anthropic({ baseURL: url, apiKey: 'unused', maxRetries: 0 })
+      const google = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: url } })
+      const ids = await Promise.all([
+        collect(openai.models.list(), ({ id }) => id),
+        collect(anthropic.models.list({ limit: 2 }), ({ id }) => id),
+        collect(await google.models.list({ config: { pageSize: 2 } }), ({ name }) => name?.replace('models/', ''))
+      ])
+      for (const list of ids) t.same(list, listed)
+      t.same(
+        (await get(`${url}/bridge/models`)).json.models.map(({ id }: { id: string }) => id),
+        [...listed].sort()
+      )
+      t.equal((await openai.models.retrieve(listed[0] ?? '')).id, listed[0])
+      t.match((await get(`${url}/model/info`)).json.data[0], { model_name: listed[0] })
 
-    for (const model of listed.slice(0, chats.length)) {
-      for (const family of families) {
-        for (const prefix of family === 'content' ? ['/v1beta'] : ['/v1', '/v2']) {
-          for (const stream of [false, true]) {
-            const { status, text: body } = await askIn({ url }, family, '[[text:served]]', { model, stream, prefix })
-            t.equal(status, 200, `${family} ${model} ${prefix} ${stream}: ${body.slice(0, 200)}`)
-            t.match(body, 'served')
+      for (const model of listed.slice(0, chats.length)) {
+        for (const family of families) {
+          for (const prefix of family === 'content' ? ['/v1beta'] : ['/v1', '/v2']) {
+            for (const stream of [false, true]) {
+              const { status, text: body } = await askIn({ url }, family, '[[text:served]]', { model, stream, prefix })
+              t.equal(status, 200, `${family} ${model} ${prefix} ${stream}: ${body.slice(0, 200)}`)
+              t.match(body, 'served')
+            }
           }
         }
+        t.match(await anthropic.messages.countTokens({ model, messages: [{ role: 'user', content: 'hi' }] }), {
+          input_tokens: Number
+        })
+        t.match(await google.models.countTokens({ model, contents: 'hi' }), { totalTokens: Number })
       }
-      t.match(await anthropic.messages.countTokens({ model, messages: [{ role: 'user', content: 'hi' }] }), {
-        input_tokens: Number
+      if (embeddings !== null) {
+        const vectors = await openai.embeddings.create({ model: `local/${embeddings}`, input: 'hi' })
+        t.match(vectors, { model: `local/${embeddings}`, data: [{ embedding: Array }] })
+      }
+
+      for (const model of ['local/', 'local/no-such-model', 'local/a%0Ab', 'emulator-large', 'Local/emulator-large']) {
+        const before = emulator.requests.length
+        for (const family of families) {
+          const name = family === 'content' ? model : decodeURIComponent(model)
+          const { status, json } = await askIn({ url }, family, 'hi', { model: name })
+          t.equal(status, 404, `${family} ${model}`)
+          t.match(JSON.stringify(json), 'unknown_model_alias')
+        }
+        t.equal(emulator.requests.length, before, 'nothing is sent')
+      }
+
+      const capabilities = (model: string) =>
+        get(`${url}/bridge/capabilities?protocol=anthropic_messages&model=${encodeURIComponent(model)}`)
+      t.match((await capabilities(listed[0] ?? '')).json, {
+        provider_profile_id: 'local',
+        capabilities: { image_input: { state: 'supported' }, reasoning_controls: { state: 'supported' } }
       })
-      t.match(await google.models.countTokens({ model, contents: 'hi' }), { totalTokens: Number })
+      t.match(await capabilities('local/no-such-model'), {
+        status: 404,
+        json: { error: { code: 'unknown_model_alias', details: [{ reason_id: 'model_not_found' }] } }
+      })
     }
-    if (embeddings !== null) {
-      const vectors = await openai.embeddings.create({ model: `local/${embeddings}`, input: 'hi' })
-      t.match(vectors, { model: `local/${embeddings}`, data: [{ embedding: Array }] })
-    }
-
-    for (const model of ['local/', 'local/no-such-model', 'local/a%0Ab', 'emulator-large', 'Local/emulator-large']) {
-      const before = emulator.requests.length
-      for (const family of families) {
-        const name = family === 'content' ? model : decodeURIComponent(model)
-        const { status, json } = await askIn({ url }, family, 'hi', { model: name })
-        t.equal(status, 404, `${family} ${model}`)
-        t.match(JSON.stringify(json), 'unknown_model_alias')
-      }
-      t.equal(emulator.requests.length, before, 'nothing is sent')
-    }
-
-    const capabilities = (model: string) =>
-      get(`${url}/bridge/capabilities?protocol=anthropic_messages&model=${encodeURIComponent(model)}`)
-    t.match((await capabilities(listed[0] ?? '')).json, {
-      provider_profile_id: 'local',
-      capabilities: { image_input: { state: 'supported' }, reasoning_controls: { state: 'supported' } }
-    })
-    t.match(await capabilities('local/no-such-model'), {
-      status: 404,
-      json: { error: { code: 'unknown_model_alias', details: [{ reason_id: 'model_not_found' }] } }
-    })
-  })
+  )
 }
 
 async function collect<Item, Name>(list: AsyncIterable<Item>, nameOf: (item: Item) => Name): Promise<Name[]> {

@@ -93,7 +93,7 @@ for (const kind of Object.keys(starts) as Kind[]) {
   })
 }
 
-t.test('a picture of 20 MB is streamed to the clients that take pictures', async t => {
+t.test('providers 11: a picture of 20 MB is streamed to the clients that take pictures', async t => {
   const picture = Buffer.alloc(20_000_000, 'picture').toString('base64')
   const { origin } = await startProvider(t, async response => {
     const part = { inlineData: { mimeType: 'image/png', data: picture } }

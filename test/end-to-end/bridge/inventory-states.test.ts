@@ -85,44 +85,47 @@ const idsOf = async (url: string, query = '') =>
   (await get(`${url}/v1/models${query}`)).json.data.map(({ id }: { id: string }) => id)
 const catalogOf = async (url: string) => (await get(`${url}/ready`)).json
 
-t.test('a model that the fresh list lacks is 404; while the list is stale or absent the provider decides', async t => {
-  const { state, baseUrl } = await startProvider(t, listOf('one'))
-  state.status = 503
-  const { url } = await startProfileGateway(t, { profiles: [writeDiscovered({ id: 'local', baseUrl })] })
-  await waitUntil(() => state.lists > 0, 'the list was asked for')
-  t.match(await catalogOf(url), { ready: true, warnings: [{ reason_id: 'model_inventory_incomplete' }] })
-  t.same(await idsOf(url), [])
-  t.equal((await ask(url, 'local/any')).status, 200, 'absent: sent')
-  const capabilities = (model: string) =>
-    get(`${url}/bridge/capabilities?protocol=openai_chat_completions&model=${encodeURIComponent(model)}`)
-  t.equal((await capabilities('local/any')).status, 200)
-  t.equal(state.chats.at(-1)?.model, 'any')
+t.test(
+  'providers 14: a model that the fresh list lacks is 404; while the list is stale or absent the provider decides',
+  async t => {
+    const { state, baseUrl } = await startProvider(t, listOf('one'))
+    state.status = 503
+    const { url } = await startProfileGateway(t, { profiles: [writeDiscovered({ id: 'local', baseUrl })] })
+    await waitUntil(() => state.lists > 0, 'the list was asked for')
+    t.match(await catalogOf(url), { ready: true, warnings: [{ reason_id: 'model_inventory_incomplete' }] })
+    t.same(await idsOf(url), [])
+    t.equal((await ask(url, 'local/any')).status, 200, 'absent: sent')
+    const capabilities = (model: string) =>
+      get(`${url}/bridge/capabilities?protocol=openai_chat_completions&model=${encodeURIComponent(model)}`)
+    t.equal((await capabilities('local/any')).status, 200)
+    t.equal(state.chats.at(-1)?.model, 'any')
 
-  state.status = 200
-  t.same(await idsOf(url, '?refresh=1'), ['local/one'])
-  t.match(await catalogOf(url), { ready: true, warnings: [], model_catalog: { state: 'fresh' } })
-  const sent = state.chats.length
-  const refused = await ask(url, 'local/any')
-  t.match(refused, { status: 404, json: { error: { code: 'unknown_model_alias', param: 'model' } } })
-  t.equal(state.chats.length, sent)
-  t.equal((await capabilities('local/any')).status, 404)
-  t.equal((await ask(url, 'local/one')).json.model, 'local/one')
+    state.status = 200
+    t.same(await idsOf(url, '?refresh=1'), ['local/one'])
+    t.match(await catalogOf(url), { ready: true, warnings: [], model_catalog: { state: 'fresh' } })
+    const sent = state.chats.length
+    const refused = await ask(url, 'local/any')
+    t.match(refused, { status: 404, json: { error: { code: 'unknown_model_alias', param: 'model' } } })
+    t.equal(state.chats.length, sent)
+    t.equal((await capabilities('local/any')).status, 404)
+    t.equal((await ask(url, 'local/one')).json.model, 'local/one')
 
-  const { json: fresh } = await get(`${url}/bridge/models`)
-  state.status = 500
-  t.same(await idsOf(url, '?refresh=1'), ['local/one'], 'the earlier list is shown')
-  t.match(await catalogOf(url), { ready: true, warnings: [{ reason_id: 'model_inventory_stale_but_usable' }] })
-  const { json: stale } = await get(`${url}/bridge/models`)
-  t.match(stale, { stale: true, inventory_revision: fresh.inventory_revision, models: [{ stale: true }] })
-  t.equal((await ask(url, 'local/any')).status, 200, 'stale: sent')
+    const { json: fresh } = await get(`${url}/bridge/models`)
+    state.status = 500
+    t.same(await idsOf(url, '?refresh=1'), ['local/one'], 'the earlier list is shown')
+    t.match(await catalogOf(url), { ready: true, warnings: [{ reason_id: 'model_inventory_stale_but_usable' }] })
+    const { json: stale } = await get(`${url}/bridge/models`)
+    t.match(stale, { stale: true, inventory_revision: fresh.inventory_revision, models: [{ stale: true }] })
+    t.equal((await ask(url, 'local/any')).status, 200, 'stale: sent')
 
-  state.status = 200
-  state.models = listOf('one', 'two')
-  t.same(await idsOf(url, '?refresh=true'), ['local/one', 'local/two'])
-  const { json: grown } = await get(`${url}/bridge/models`)
-  t.not(grown.inventory_revision, fresh.inventory_revision)
-  t.equal(grown.config_revision, fresh.config_revision)
-})
+    state.status = 200
+    state.models = listOf('one', 'two')
+    t.same(await idsOf(url, '?refresh=true'), ['local/one', 'local/two'])
+    const { json: grown } = await get(`${url}/bridge/models`)
+    t.not(grown.inventory_revision, fresh.inventory_revision)
+    t.equal(grown.config_revision, fresh.config_revision)
+  }
+)
 
 t.test('two dynamic profiles stand beside the native upstream, and one that is down hides nothing else', async t => {
   const emulator = await startEmulator(t)

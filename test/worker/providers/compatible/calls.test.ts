@@ -109,7 +109,7 @@ t.test('a call has one attempt, also with retries in the settings, and a refused
   }
 })
 
-t.test('a whole response has as many bytes as the profile says, after decompression', async t => {
+t.test('providers 11: a whole response has as many bytes as the profile says, after decompression', async t => {
   const bytesMax = 1024 * 1024
   const frame = JSON.stringify({ words: [''] }).length
   let body = Buffer.alloc(0)
@@ -147,34 +147,37 @@ t.test('a whole response has as many bytes as the profile says, after decompress
   }
 })
 
-t.test('a stream has a bound over all of its bytes: the client gets what came before, and then the error', async t => {
-  const stub = await startProvider(t, async (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write('data: BEGIN\n\n')
-    for (let sent = 0; sent < 40; sent += 1) {
-      response.write(`data: ${'x'.repeat(94)}\n\n`)
-      // Each frame is a read of its own.
-      await setImmediate()
-    }
-    response.end()
-  })
-  const { executorOf, memory } = startCompatible(
-    t,
-    { p1: { baseUrl: stub.origin } },
-    { limits: { responseBytesMax: 1024 } }
-  )
-  const sink = createSink()
-  await executorOf('p1').chat(compatibleCall({ isStream: true }), contextOf(), sink)
-  const last = sink.events().at(-1)
-  t.match(last, { type: 'error', error: { code: 'provider_protocol_error' } })
-  t.ok(sink.text().length > 0 && sink.text().length < 1024, `${sink.text().length}`)
-  t.match(
-    memory.lines.filter(line => line.event === 'upstream_call_failed'),
-    [{ reason_id: 'response_too_large' }]
-  )
-})
+t.test(
+  'providers 11: a stream has a bound over all of its bytes: the client gets what came before, and then the error',
+  async t => {
+    const stub = await startProvider(t, async (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: BEGIN\n\n')
+      for (let sent = 0; sent < 40; sent += 1) {
+        response.write(`data: ${'x'.repeat(94)}\n\n`)
+        // Each frame is a read of its own.
+        await setImmediate()
+      }
+      response.end()
+    })
+    const { executorOf, memory } = startCompatible(
+      t,
+      { p1: { baseUrl: stub.origin } },
+      { limits: { responseBytesMax: 1024 } }
+    )
+    const sink = createSink()
+    await executorOf('p1').chat(compatibleCall({ isStream: true }), contextOf(), sink)
+    const last = sink.events().at(-1)
+    t.match(last, { type: 'error', error: { code: 'provider_protocol_error' } })
+    t.ok(sink.text().length > 0 && sink.text().length < 1024, `${sink.text().length}`)
+    t.match(
+      memory.lines.filter(line => line.event === 'upstream_call_failed'),
+      [{ reason_id: 'response_too_large' }]
+    )
+  }
+)
 
-t.test('each silence is bounded: before the head, and between two pieces', async t => {
+t.test('providers 10: each silence is bounded: before the head, and between two pieces', async t => {
   let isHeadSent = false
   const stub = await startProvider(t, ({ headers }, response) => {
     if (!isHeadSent) return

@@ -72,7 +72,7 @@ async function send({ response }: Begun, text: string): Promise<void> {
 const STREAM = { 'content-type': 'text/event-stream' }
 const JSON_BODY = { 'content-type': 'application/json' }
 
-t.test('chat-slow-head: a head after 40 s is served by default, one after 300 s is not', async t => {
+t.test('providers 10: chat-slow-head, a head after 40 s is served by default, one after 300 s is not', async t => {
   const { begin, pass } = await start(t)
   for (const isStream of WAYS) {
     const served = await begin(isStream)
@@ -89,7 +89,7 @@ t.test('chat-slow-head: a head after 40 s is served by default, one after 300 s 
   }
 })
 
-t.test('every byte of the provider ends its silence: comments and blanks too', async t => {
+t.test('providers 10: every byte of the provider ends its silence: comments and blanks too', async t => {
   const { begin, pass } = await start(t, { timeouts: { idleSeconds: 30 } })
   for (const isStream of WAYS) {
     const begun = await begin(isStream)
@@ -108,7 +108,7 @@ t.test('every byte of the provider ends its silence: comments and blanks too', a
   }
 })
 
-t.test('0 seconds are no limit, neither for the first byte nor for silence', async t => {
+t.test('providers 10: 0 seconds are no limit, neither for the first byte nor for silence', async t => {
   const { begin, pass } = await start(t, { timeouts: { firstByteSeconds: 0, idleSeconds: 0 } })
   for (const isStream of WAYS) {
     const begun = await begin(isStream)
@@ -122,7 +122,7 @@ t.test('0 seconds are no limit, neither for the first byte nor for silence', asy
   }
 })
 
-t.test('a total ends a call while its provider still sends, with provider_timeout', async t => {
+t.test('providers 10: a total ends a call while its provider still sends, with provider_timeout', async t => {
   const { begin, pass, stub } = await start(t, { retries: 3, timeouts: { totalSeconds: 60 } })
   for (const isStream of WAYS) {
     const begun = await begin(isStream)

@@ -67,35 +67,38 @@ async function startBehindProxy(t: Test, { scheme = 'http', handler = sendWords,
   return { stub, proxy, ask, memory, baseUrl, changes, destroy }
 }
 
-t.test('requests go in the absolute form without TLS and through a tunnel with it, whole and streamed', async t => {
-  for (const scheme of ['http', 'https'] as const) {
-    const { stub, proxy, ask, baseUrl, changes, destroy } = await startBehindProxy(t, {
-      scheme,
-      proxy: { credential: 'corp:s3cret' },
-      pair: 'corp:s3cret'
-    })
-    t.equal(await ask(), 'whole')
-    t.equal(await ask(true), 'streamed')
-    const authority = `127.0.0.1:${stub.port}`
-    t.strictSame(
-      proxy.seen,
-      scheme === 'http'
-        ? [`POST ${baseUrl.slice(0, -3)}/say`, `POST ${baseUrl.slice(0, -3)}/say`]
-        : [`CONNECT ${authority}`]
-    )
-    t.equal(stub.requests.length, 2)
-    for (const { headers } of stub.requests) {
-      t.equal(headers.host, authority)
-      t.equal(headers.authorization, 'Bearer sk-of-the-profile')
-      t.notOk('proxy-authorization' in headers, 'the provider never sees the credential of the proxy')
+t.test(
+  'providers 4: requests go in the absolute form without TLS and through a tunnel with it, whole and streamed',
+  async t => {
+    for (const scheme of ['http', 'https'] as const) {
+      const { stub, proxy, ask, baseUrl, changes, destroy } = await startBehindProxy(t, {
+        scheme,
+        proxy: { credential: 'corp:s3cret' },
+        pair: 'corp:s3cret'
+      })
+      t.equal(await ask(), 'whole')
+      t.equal(await ask(true), 'streamed')
+      const authority = `127.0.0.1:${stub.port}`
+      t.strictSame(
+        proxy.seen,
+        scheme === 'http'
+          ? [`POST ${baseUrl.slice(0, -3)}/say`, `POST ${baseUrl.slice(0, -3)}/say`]
+          : [`CONNECT ${authority}`]
+      )
+      t.equal(stub.requests.length, 2)
+      for (const { headers } of stub.requests) {
+        t.equal(headers.host, authority)
+        t.equal(headers.authorization, 'Bearer sk-of-the-profile')
+        t.notOk('proxy-authorization' in headers, 'the provider never sees the credential of the proxy')
+      }
+      if (scheme === 'https') t.notMatch(proxy.headers, [{ authorization: /./ }], 'nor the proxy that of the provider')
+      t.strictSame(changes, [1], 'both calls had one connection, which the metrics count')
+      t.equal(proxy.openSockets(), 1)
+      await destroy()
+      await waitUntil(() => proxy.openSockets() === 0 && changes.at(-1) === -1, 'the connection is closed')
     }
-    if (scheme === 'https') t.notMatch(proxy.headers, [{ authorization: /./ }], 'nor the proxy that of the provider')
-    t.strictSame(changes, [1], 'both calls had one connection, which the metrics count')
-    t.equal(proxy.openSockets(), 1)
-    await destroy()
-    await waitUntil(() => proxy.openSockets() === 0 && changes.at(-1) === -1, 'the connection is closed')
   }
-})
+)
 
 t.test('the proxy resolves the name of the provider; an address is checked before anything is dialed', async t => {
   for (const scheme of ['http', 'https'] as const) {
@@ -112,7 +115,7 @@ t.test('the proxy resolves the name of the provider; an address is checked befor
   }
 })
 
-t.test('a proxy that demands another credential is named in the log, the credential is not', async t => {
+t.test('providers 4: a proxy that demands another credential is named in the log, the credential is not', async t => {
   for (const scheme of ['http', 'https'] as const) {
     for (const pair of [undefined, 'corp:wr0ng-pass']) {
       const { stub, ask, memory } = await startBehindProxy(t, {
@@ -151,7 +154,7 @@ t.test('a 407 of a provider that is reached without a proxy is that of the provi
   )
 })
 
-t.test('a proxy that refuses, closes or is not there is a failure to connect', async t => {
+t.test('providers 4: a proxy that refuses, closes or is not there is a failure to connect', async t => {
   for (const proxy of [{ refuse: 503 }, { refuse: 403 }, { closes: true }]) {
     const { ask, memory, stub } = await startBehindProxy(t, { scheme: 'https', proxy })
     t.match(await rejection(ask()), { code: 'provider_failure', status: 502 })
@@ -175,7 +178,7 @@ t.test('a proxy that refuses, closes or is not there is a failure to connect', a
   }
 })
 
-t.test('a proxy that sends no response in time is a timeout, and its connection is closed', async t => {
+t.test('providers 4: a proxy that sends no response in time is a timeout, and its connection is closed', async t => {
   const { ask, memory, proxy } = await startBehindProxy(t, {
     scheme: 'https',
     proxy: { isSilent: true },
@@ -250,7 +253,7 @@ t.test('a proxy that speaks TLS has its own certificate checked', async t => {
   }
 })
 
-t.test('the variables of the environment are used where the profile says so', async t => {
+t.test('providers 4: the variables of the environment are used where the profile says so', async t => {
   const stub = await startStub(sendWords)
   t.teardown(() => stub.close())
   const proxy = await startForwardProxy(t, { credential: 'user:hunter2' })

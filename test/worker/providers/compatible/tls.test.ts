@@ -57,7 +57,7 @@ function startAsker(t: Test, baseUrl: string, more: Partial<ProviderProfile>, al
 }
 
 t.test(
-  'the authorities of the file are trusted beside those of the system, and a client certificate is shown',
+  'providers 5: the authorities of the file are trusted beside those of the system, and a client certificate is shown',
   async t => {
     const stub = await startProvider(t, { clientCa: authority.cert })
     const trusting = startAsker(t, stub.origin, { caFile: authority.certFile })
@@ -71,7 +71,7 @@ t.test(
   }
 )
 
-t.test('the log says why a certificate is refused, without a path', async t => {
+t.test('providers 5: the log says why a certificate is refused, without a path', async t => {
   const expired = authority.issue({ name: 'expired provider', days: -1 })
   const renamed = authority.issue({ name: 'renamed provider', hosts: ['DNS:other.example', 'IP:127.0.0.9'] })
   const plain = createServer(socket => void socket.on('error', () => undefined).end('no TLS\r\n'))
@@ -98,7 +98,7 @@ t.test('the log says why a certificate is refused, without a path', async t => {
   }
 })
 
-t.test('a server that wants another certificate says so in the log', async t => {
+t.test('providers 5: a server that wants another certificate says so in the log', async t => {
   const port = await startDemandingServer(t, server, authority)
   const unknown = stranger.issue({ name: 'unknown client' })
   const expired = authority.issue({ name: 'expired client', days: -1 })
@@ -129,34 +129,37 @@ t.test('authorities and certificates hold inside of a tunnel, and the proxy sees
   t.strictSame(proxy.clientNames, [undefined])
 })
 
-t.test('a renewed certificate is shown by the next connection, also behind a link that leads elsewhere', async t => {
-  const stub = await startProvider(t, { clientCa: authority.cert })
-  const folder = createTemporaryFolder(t)
-  const renewed = authority.issue({ name: 'renewed client' })
-  for (const [version, { certFile, keyFile }] of [
-    ['v1', client],
-    ['v2', renewed]
-  ] as const) {
-    mkdirSync(join(folder, version))
-    copyFileSync(certFile, join(folder, version, 'tls.crt'))
-    copyFileSync(keyFile, join(folder, version, 'tls.key'))
+t.test(
+  'providers 5: a renewed certificate is shown by the next connection, also behind a link that leads elsewhere',
+  async t => {
+    const stub = await startProvider(t, { clientCa: authority.cert })
+    const folder = createTemporaryFolder(t)
+    const renewed = authority.issue({ name: 'renewed client' })
+    for (const [version, { certFile, keyFile }] of [
+      ['v1', client],
+      ['v2', renewed]
+    ] as const) {
+      mkdirSync(join(folder, version))
+      copyFileSync(certFile, join(folder, version, 'tls.crt'))
+      copyFileSync(keyFile, join(folder, version, 'tls.key'))
+    }
+    symlinkSync('v1', join(folder, 'data'))
+    for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('data', name), join(folder, name))
+    const { ask, memory } = startAsker(t, stub.origin, {
+      caFile: authority.certFile,
+      clientCertFile: join(folder, 'tls.crt'),
+      clientKeyFile: join(folder, 'tls.key')
+    })
+    t.equal(await ask(), 'gateway client')
+    symlinkSync('v2', join(folder, 'next'))
+    renameSync(join(folder, 'next'), join(folder, 'data'))
+    await waitUntil(async () => (await ask()) === 'renewed client', 'the new certificate is shown')
+    t.match(
+      memory.lines.filter(line => String(line.event).startsWith('provider_tls_files')),
+      [{ event: 'provider_tls_files_read', profile: 'p1' }]
+    )
   }
-  symlinkSync('v1', join(folder, 'data'))
-  for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('data', name), join(folder, name))
-  const { ask, memory } = startAsker(t, stub.origin, {
-    caFile: authority.certFile,
-    clientCertFile: join(folder, 'tls.crt'),
-    clientKeyFile: join(folder, 'tls.key')
-  })
-  t.equal(await ask(), 'gateway client')
-  symlinkSync('v2', join(folder, 'next'))
-  renameSync(join(folder, 'next'), join(folder, 'data'))
-  await waitUntil(async () => (await ask()) === 'renewed client', 'the new certificate is shown')
-  t.match(
-    memory.lines.filter(line => String(line.event).startsWith('provider_tls_files')),
-    [{ event: 'provider_tls_files_read', profile: 'p1' }]
-  )
-})
+)
 
 t.test('files that cannot be used any more keep the older ones, with one line', async t => {
   const stub = await startProvider(t, { clientCa: authority.cert })
