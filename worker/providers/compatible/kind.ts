@@ -128,6 +128,7 @@ function createExecutor(
     largeResponses: dependencies.largeResponses,
     lifetime,
     connections: {
+      certificates: connections.certificates,
       async close() {
         await Promise.all([connections.close(), credential.close()])
       },

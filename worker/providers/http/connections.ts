@@ -2,6 +2,7 @@
 
 import type { SeenCertificates } from '../../../shared/provider-health.ts'
 import type { QueueOptions } from '../../../shared/semaphore.ts'
+import { createCertificateWatch } from './certificate-watch.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
 import type { RequestDispatcher } from './forward-dispatcher.ts'
 import { createGate, type Gate } from './gate.ts'
@@ -10,7 +11,7 @@ import { openPool, type PoolOptions } from './pool.ts'
 export type { ConnectionListener } from './pool.ts'
 export type { TlsOptions } from './tls-options.ts'
 
-export interface OriginOptions extends Omit<PoolOptions, 'connectMs'> {
+export interface OriginOptions extends Omit<PoolOptions, 'connectMs' | 'certificates'> {
   /** For calls that find no connection free; absent where something else bounds the number of calls. */
   waiting?: ConnectionWaiting
   timeouts: OriginTimeouts
@@ -43,8 +44,8 @@ export interface ProviderOrigin {
   /** Holds back the calls that the pool cannot send at once; absent where the number of calls is bounded otherwise. */
   gate?: Gate
   timeouts: Record<'call' | 'chat' | 'stream', ExchangeTimeouts>
-  /** The certificates of its connections as of now; absent where they are not watched. */
-  certificates?(): SeenCertificates
+  /** The certificates of its connections as of now. */
+  certificates(): SeenCertificates
   /** Closes idle connections and waits for the busy ones. */
   close(): Promise<void>
   /** Closes all connections now. */
@@ -55,8 +56,10 @@ export interface ProviderOrigin {
 export function openOrigin(options: OriginOptions): ProviderOrigin {
   const { connectMs, writeMs, call, chat, stream } = options.timeouts
   const sending = { connectMs, writeMs }
-  const { dispatcher, pool } = openPool({ ...options, connectMs })
-  const fresh = openPool({ ...options, connectMs, keepsNone: true })
+  const certificates = createCertificateWatch()
+  const shared = { ...options, connectMs, certificates }
+  const { dispatcher, pool } = openPool(shared)
+  const fresh = openPool({ ...shared, keepsNone: true })
   return {
     dispatcher,
     newConnections: fresh.dispatcher,
@@ -67,6 +70,7 @@ export function openOrigin(options: OriginOptions): ProviderOrigin {
       chat: { ...sending, ...chat },
       stream: { ...sending, ...stream }
     },
+    certificates: () => certificates.read(),
     async close() {
       await Promise.all([pool.close(), fresh.pool.close()])
     },

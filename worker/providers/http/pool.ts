@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { rootCertificates, type SecureContext } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
+import type { CertificateWatch } from './certificate-watch.ts'
 import { createForwardDispatcher, type RequestDispatcher } from './forward-dispatcher.ts'
 import type { ProxyServer } from './proxy.ts'
 import { createProxyDial, createTunnelConnector } from './proxy-connector.ts'
@@ -33,6 +34,8 @@ export interface PoolOptions {
   guard?: DestinationGuard | undefined
   /** Checks the addresses of the proxy. */
   proxyGuard?: DestinationGuard | undefined
+  /** Sees the certificates of the connections: that of the provider, and the one that is shown to it. */
+  certificates?: CertificateWatch
   /** Every request has a new connection. */
   keepsNone?: true
   /** Called with 1 when a connection is open and with -1 when it is closed, for the metrics. */
@@ -73,26 +76,32 @@ export function openPool(options: PoolOptions): OpenPool {
 
 /** Opens connections straight to a host, or begins TLS on a socket that is open. */
 function createDial(
-  { tls = {}, tlsFiles, connectMs }: PoolOptions,
+  { tls = {}, tlsFiles, certificates, connectMs }: PoolOptions,
   peer: TlsPeer,
   guard: DestinationGuard | undefined
 ): buildConnector.connector {
+  const watch = peer === 'provider' ? certificates : undefined
   const connect: buildConnector.BuildOptions = {
     timeout: connectMs,
     allowH2: false,
     ...(peer === 'provider' ? tls : proxyTrust(tls)),
     ...(guard !== undefined && { lookup: guard.lookup })
   }
-  if (tlsFiles === undefined) return refuseAddresses(buildConnector(connect), guard)
-  return refuseAddresses(createRenewedConnector(tlsFiles, peer, connect), guard)
+  if (tlsFiles === undefined && tls.cert !== undefined) watch?.noteClient(tls.cert)
+  const dial =
+    tlsFiles === undefined ? buildConnector(connect) : createRenewedConnector({ tlsFiles, peer, connect, watch })
+  return refuseAddresses(watch?.watch(dial) ?? dial, guard)
+}
+
+interface RenewedOptions {
+  tlsFiles: TlsFiles
+  peer: TlsPeer
+  connect: buildConnector.BuildOptions
+  watch: CertificateWatch | undefined
 }
 
 /** A connector that looks at the files of TLS for each connection. Sessions of older files are not taken up again. */
-function createRenewedConnector(
-  tlsFiles: TlsFiles,
-  peer: TlsPeer,
-  connect: buildConnector.BuildOptions
-): buildConnector.connector {
+function createRenewedConnector({ tlsFiles, peer, connect, watch }: RenewedOptions): buildConnector.connector {
   let secureContext: SecureContext | undefined
   let dial: buildConnector.connector | undefined
   return (options, callback) => {
@@ -101,6 +110,7 @@ function createRenewedConnector(
         if (dial === undefined || secureContext !== material[peer]) {
           secureContext = material[peer]
           dial = buildConnector({ ...connect, secureContext })
+          if (material.clientCertificate !== undefined) watch?.noteClient(material.clientCertificate)
         }
         dial(options, callback)
       },

@@ -2,6 +2,7 @@
 // say (upstream.md 1.3).
 
 import { readFileSync } from 'node:fs'
+import type { SeenCertificates } from '../../../shared/provider-health.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
 import {
@@ -23,6 +24,8 @@ export interface NativeConnections {
   oauth: ProviderOrigin
   /** Password tokens: the API's origin on separate connections, so that a full API pool cannot delay a token it waits for. */
   passwordToken: ProviderOrigin
+  /** Those that the connections to the API have seen. */
+  certificates(): SeenCertificates
   close(): Promise<void>
   destroy(): Promise<void>
 }
@@ -105,6 +108,7 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
     api,
     oauth,
     passwordToken,
+    certificates: api.certificates,
     async close() {
       await Promise.all(all.map(origin => origin.close()))
     },

@@ -1,6 +1,7 @@
 // TLS of external profiles: a private authority, client certificates, and files that change
 // (providers.md 1, row `tls_policy_ref`; case 5 of providers.md 4).
 
+import { X509Certificate } from 'node:crypto'
 import { copyFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -46,14 +47,14 @@ async function startProvider(t: Test, { clientCa, ...own }: ServerOptions = {}) 
 
 function startAsker(t: Test, baseUrl: string, more: Partial<ProviderProfile>, allowLoopback = true) {
   const resolve = async () => ['127.0.0.1']
-  const { executorOf, memory } = startCompatible(t, { p1: { baseUrl, allowLoopback, more } }, { resolve })
+  const { executorOf, memory, certificates } = startCompatible(t, { p1: { baseUrl, allowLoopback, more } }, { resolve })
   const ask = async () => {
     const sink = createSink()
     await executorOf('p1').chat(compatibleCall(), contextOf(), sink)
     return sink.text()
   }
   const failures = () => memory.lines.filter(line => line.event === 'upstream_call_failed')
-  return { ask, memory, failures }
+  return { ask, memory, failures, certificates: () => certificates('p1') }
 }
 
 t.test(
@@ -208,4 +209,29 @@ t.test('a profile without usable files fails by itself, until they are there', a
   }
   copyFileSync(authority.certFile, caFile)
   t.equal(await ask(), 'nobody')
+})
+
+t.test('the end of both certificates is known, without a proxy and through one', async t => {
+  const stub = await startProvider(t, { clientCa: authority.cert })
+  const files = { caFile: authority.certFile, clientCertFile: client.certFile, clientKeyFile: client.keyFile }
+  const endOf = (pem: string) => Date.parse(new X509Certificate(pem).validTo)
+  const proxy = await startForwardProxy(t, { tls: authority.issue({ name: 'short proxy', days: 3 }) })
+  for (const more of [{}, { proxy: proxy.url }]) {
+    const { ask, certificates } = startAsker(t, stub.origin, { ...files, ...more })
+    t.match(certificates(), { provider: null, client: null })
+    await ask()
+    t.match(certificates(), {
+      provider: { expiresAtMs: endOf(server.cert) },
+      client: { expiresAtMs: endOf(client.cert) }
+    })
+  }
+  const plain = await startStub((_request, response) => sendJson(response, 200, { words: ['plain'] }))
+  t.teardown(() => plain.close())
+  const { ask, certificates } = startAsker(t, plain.origin, { caFile: authority.certFile, proxy: proxy.url })
+  t.equal(await ask(), 'plain')
+  t.match(
+    certificates(),
+    { provider: null, client: null },
+    'the certificate of a proxy is no certificate of the provider'
+  )
 })

@@ -9,7 +9,7 @@ import { createContentCompatibleKind } from '../../../../worker/providers/compat
 import type { CompatibleKindOptions } from '../../../../worker/providers/compatible/kind.ts'
 import { createMessagesCompatibleKind } from '../../../../worker/providers/compatible/messages.ts'
 import { createExecutors, type ExecutorsOptions } from '../../../../worker/providers/registry.ts'
-import type { ChatCall, Executor } from '../../../../worker/providers/types.ts'
+import type { ChatCall, Executor, Executors } from '../../../../worker/providers/types.ts'
 import { edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 import { wordCall, wordFace } from './http.ts'
 import { readsInline } from './large-responses.ts'
@@ -38,6 +38,8 @@ type CompatibleOptions = CompatibleKindOptions &
 export interface TestExecutors {
   /** The executor of a profile. */
   executorOf(profileId: string): Executor
+  /** Those that the connections of a profile have seen. */
+  certificates: Executors['certificates']
   close(): Promise<void>
   destroy(): Promise<void>
   memory: MemoryLog
@@ -90,6 +92,7 @@ export function startCompatible(
   t.teardown(() => executors.destroy())
   return {
     executorOf: profileId => executors.acquire(profileId, { type: 'server' }).executor,
+    certificates: executors.certificates,
     close: executors.close,
     destroy: executors.destroy,
     memory
