@@ -33,7 +33,7 @@ const fixtures: Readonly<Record<string, string>> = {
 t.test(
   'providers 18: every example starts with fake secrets, without a warning, and passes the schema that it names',
   async t => {
-    t.ok(examples.length >= 8)
+    t.ok(examples.length >= 27)
     const temporary = createTemporaryFolder(t)
     const account = writeServiceAccount(join(temporary, 'account.json'))
     for (const name of examples) {
@@ -71,6 +71,27 @@ t.test(
     }
   }
 )
+
+/** Files with several profiles, to show what a file can hold. */
+const LARGE = ['demo-profile.yaml', 'mixed.yaml']
+const ONE_MODEL_LINES_MAX = 20
+const ALL_MODELS_LINES_MAX = 12
+
+t.test('an example is short: 20 lines for a model, 12 for all models of a server', async t => {
+  for (const name of examples.filter(one => !LARGE.includes(one))) {
+    const lines = readFileSync(join(folder, name), 'utf8')
+      .split('\n')
+      .filter(line => line.trim() !== '' && !line.trimStart().startsWith('#'))
+    const isDynamic = lines.some(line => line.trim() === 'model_inventory: dynamic')
+    t.ok(lines.length <= (isDynamic ? ALL_MODELS_LINES_MAX : ONE_MODEL_LINES_MAX), `${name} has ${lines.length}`)
+  }
+})
+
+t.test('the guide names every example and no other file', async t => {
+  const guide = readFileSync(join(folder, '../guides/profiles.md'), 'utf8')
+  const linked = [...guide.matchAll(/\]\(\.\.\/examples\/([\w-]+\.yaml)\)/g)].map(([, name]) => name)
+  t.same(linked.sort(), examples)
+})
 
 function writeServiceAccount(path: string): string {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
