@@ -336,8 +336,6 @@ export interface ResponseEditorOptions<Reading> {
 
 /** Makes in one response of a provider the changes that its client needs. */
 export interface ResponseEditor {
-  /** Largest frame of a stream, on a wire whose frames hold generated pictures; absent: that of a text. */
-  readonly frameBytesMax?: number
   /** A whole response, which was read without an error. */
   editBody(bytes: Uint8Array): Uint8Array
   /** One whole frame of a stream, which was read without an error. It may become several, or none. */

@@ -6,7 +6,6 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/
 import type { SameWireCodec } from '../face.ts'
 import { type EditedMedia, editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
-import { PICTURE_FRAME_CHARACTERS_MAX } from '../shared/event-reader.ts'
 import { editFrameData, isEndMark } from '../shared/frame-data.ts'
 import { createLoneText, replaceLoneText } from '../shared/lone-text.ts'
 import { boundLimit } from '../shared/output-limit.ts'
@@ -87,7 +86,6 @@ export const contentSameWire: SameWireCodec<ContentCompatibleOptions, ContentCom
     const editData = (data: Buffer) => replaceLoneText(data, lone) ?? editJson(data, edits).edited
     return {
       editBody: bytes => editData(asBuffer(bytes)),
-      frameBytesMax: PICTURE_FRAME_CHARACTERS_MAX,
       editFrame: frame => (isEndMark(asBuffer(frame)) ? NO_FRAME : editFrameData(asBuffer(frame), editData))
     }
   }

@@ -23,10 +23,11 @@ export class EditingReader {
   readonly #splitter: FrameSplitter
   #isOver = false
 
-  constructor(reader: ResponseReader, editor: ResponseEditor) {
+  /** @param frameBytesMax as much as a text can have, unless given. */
+  constructor(reader: ResponseReader, editor: ResponseEditor, frameBytesMax?: number) {
     this.#reader = reader
     this.#editor = editor
-    this.#splitter = new FrameSplitter(editor.frameBytesMax)
+    this.#splitter = new FrameSplitter(frameBytesMax)
   }
 
   /** Reads the bytes of one read, cut anywhere. An error in them becomes a final `error` event, as that of a `ResponseReader` does. */

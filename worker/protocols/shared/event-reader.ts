@@ -6,12 +6,6 @@ import { RepeatedFrame } from '../../performance/repeated-frame.ts'
 import { createSseParser, type SseParser } from './sse.ts'
 import { type ReadingState, takeEvents } from './take-events.ts'
 
-/** Largest event of a stream of an external provider (bridge.md 8.3). */
-export const EXTERNAL_FRAME_CHARACTERS_MAX = 1024 * 1024
-
-/** The same on a wire whose events hold generated pictures: all that a response may have (`IMAGE_BYTES_MAX`), in base64. */
-export const PICTURE_FRAME_CHARACTERS_MAX = 48 * 1024 * 1024
-
 /** A longer event is no model for the events of a token each. */
 const LEARNED_CHARACTERS_MAX = 16_384
 

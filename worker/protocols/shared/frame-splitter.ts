@@ -2,7 +2,7 @@
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import { SSE_FRAME_CHARACTERS_MAX } from './sse.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from './sse.ts'
 
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
@@ -20,7 +20,7 @@ export class FrameSplitter {
   #isAfterCarriageReturn = false
   #isBegun = false
 
-  constructor(bytesMax: number = SSE_FRAME_CHARACTERS_MAX) {
+  constructor(bytesMax: number = EXTERNAL_FRAME_CHARACTERS_MAX) {
     this.#bytesMax = bytesMax
   }
 

@@ -1,6 +1,7 @@
 // Parses server-sent events from bytes that are cut anywhere. It is the first step of every streamed response, so it works on
 // whole reads, creates no object per event, and calls back with two strings.
 
+import { constants } from 'node:buffer'
 import { ByteCollector } from '../../../shared/byte-collector.ts'
 import { GatewayError } from '../../normalized/index.ts'
 
@@ -9,6 +10,12 @@ import { GatewayError } from '../../normalized/index.ts'
  * sources takes 10 ms of the event loop, one that consists of empty objects 90 ms.
  */
 export const SSE_FRAME_CHARACTERS_MAX = 2 * 1024 * 1024
+
+/**
+ * The same in a stream of an external provider, whose bytes the profile bounds as a sum: a generated picture is one event and may be as
+ * large as the whole response (bridge.md 8.3). The engine has no longer texts.
+ */
+export const EXTERNAL_FRAME_CHARACTERS_MAX = constants.MAX_STRING_LENGTH
 
 export interface SseParserOptions {
   /**

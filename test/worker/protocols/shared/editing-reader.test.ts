@@ -30,16 +30,17 @@ function createReader(): ResponseReader {
   }
 }
 
-function open(): EditingReader {
-  return new EditingReader(createReader(), {
-    editBody: bytes => bytes,
-    editFrame: frame => Buffer.from(Buffer.from(frame).toString().replaceAll('old', 'new'))
-  })
+function open(frameBytesMax?: number): EditingReader {
+  const editFrame = (frame: Uint8Array) => Buffer.from(Buffer.from(frame).toString().replaceAll('old', 'new'))
+  return new EditingReader(createReader(), { editBody: bytes => bytes, editFrame }, frameBytesMax)
 }
 
 /** What a client and an observer get of the reads. */
-function pass(reads: readonly string[], { isEnded = true } = {}): { frames: string; events: NormalizedEvent[] } {
-  const reader = open()
+function pass(
+  reads: readonly string[],
+  { isEnded = true, frameBytesMax }: { isEnded?: boolean; frameBytesMax?: number } = {}
+): { frames: string; events: NormalizedEvent[] } {
+  const reader = open(frameBytesMax)
   const passed = reads.map(read => reader.push(Buffer.from(read)))
   if (isEnded) passed.push(reader.end())
   return {
@@ -100,7 +101,7 @@ t.test('nothing goes on behind the end', async t => {
 })
 
 t.test('a frame without end becomes an error when it grows beyond the bound', async t => {
-  const { frames, events } = pass(['data: a\n\n', 'data: ', 'x'.repeat(2 * 1024 * 1024)], { isEnded: false })
+  const { frames, events } = pass(['data: a\n\n', 'data: ', 'x'.repeat(1025)], { isEnded: false, frameBytesMax: 1024 })
   t.equal(frames, 'data: a\n\n')
   t.match(events.at(-1), { type: 'error', error: { code: 'provider_protocol_error' } })
 })

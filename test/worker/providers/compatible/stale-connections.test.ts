@@ -43,7 +43,7 @@ async function start(t: Test, { close, third = sendWords, isSecure = false, retr
   const { executorOf, memory } = startCompatible(
     t,
     { p1: { baseUrl: stub.origin, credential: 'sk-1234567890', more: { retries } } },
-    { onStaleConnection: kind => replaced.push(kind), ...(isSecure && { ca: read('ca.pem') }) }
+    { onStaleConnection: provider => replaced.push(provider), ...(isSecure && { ca: read('ca.pem') }) }
   )
   const ask = async (call: Partial<ChatCall> & { isStream: boolean }, signal = new AbortController().signal) => {
     const sink = createSink()
@@ -74,7 +74,7 @@ for (const [name, close] of Object.entries(closings)) {
         t.equal(third?.headers.authorization, 'Bearer sk-1234567890')
         t.strictSame(third?.body, second?.body)
         t.strictSame({ ...third?.headers, connection: '' }, { ...second?.headers, connection: '' })
-        t.strictSame(replaced, ['chat_compatible'])
+        t.strictSame(replaced, ['p1'])
         t.notOk(memory.lines.some(line => line.event === 'upstream_call_failed'))
         t.match(
           memory.lines.filter(line => line.event === 'upstream_connection_replaced'),
@@ -133,7 +133,7 @@ t.test('a new connection that breaks is a failure, and only retries repeat it', 
       const { executorOf } = startCompatible(
         t,
         { p1: { baseUrl: stub.origin, more: { retries } } },
-        { onStaleConnection: kind => replaced.push(kind) }
+        { onStaleConnection: provider => replaced.push(provider) }
       )
       const sink = createSink()
       const chat = executorOf('p1').chat(compatibleCall({ isStream }), contextOf(), sink)

@@ -3,9 +3,10 @@
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
-import { EventReader, EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
+import { EventReader } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/sse.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import { mayCite } from './citations.ts'
 import type { ChatCompatibleReading } from './reading.ts'

@@ -13,9 +13,8 @@ import {
   type NormalizedEvent
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
-import { PICTURE_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
 import { type Payload, parseEventData, parseJson, protocolError } from '../../shared/external-payload.ts'
-import { createSseParser, type SseParser } from '../../shared/sse.ts'
+import { createSseParser, EXTERNAL_FRAME_CHARACTERS_MAX, type SseParser } from '../../shared/sse.ts'
 import { takeEvents, takeWholeEvents } from '../../shared/take-events.ts'
 import type { ContentCompatibleReading } from './reading.ts'
 import { ResponseState } from './response-state.ts'
@@ -69,7 +68,7 @@ class ContentReader implements ResponseReader {
     this.#openedParser ??= createSseParser({
       onEvent: data => this.#readEvent(data),
       onOtherLine: line => this.#readLine(line),
-      frameCharactersMax: PICTURE_FRAME_CHARACTERS_MAX
+      frameCharactersMax: EXTERNAL_FRAME_CHARACTERS_MAX
     })
     return this.#openedParser
   }
@@ -134,7 +133,7 @@ class LooseJson {
     if (isFirst && line[start] !== '{') return undefined
     const end = skip(line, line.length - 1, -1) + 1
     const piece = line.slice(start, end)
-    if (this.#text.length + line.length > PICTURE_FRAME_CHARACTERS_MAX) throw protocolError('response_too_large')
+    if (this.#text.length + line.length > EXTERNAL_FRAME_CHARACTERS_MAX) throw protocolError('response_too_large')
     this.#nesting.add(piece)
     this.#text += piece
     if (this.#nesting.isWhole) {

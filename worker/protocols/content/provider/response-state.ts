@@ -2,11 +2,9 @@
 // events, the end and the usage.
 
 import {
-  beyondBound,
   EventAssembler,
   type FinishEvent,
   GatewayError,
-  IMAGE_BYTES_MAX,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -38,7 +36,6 @@ export class ResponseState {
   /** Why the provider refused the prompt. */
   #blockWord: string | null = null
   readonly #callIds: IssuedCallIds
-  #fileBytes = 0
   /** The response has a text that a client can show: a signature alone is none. */
   #hasReadableText = false
   readonly #reported = new Set<ContentCompatibleAnomaly>()
@@ -188,8 +185,6 @@ export class ResponseState {
   #file(inlineData: JsonObject, state: ProviderState | undefined): void {
     const { data, mimeType } = withoutRawJson(inlineData)
     if (typeof data !== 'string') throw protocolError('invalid_part')
-    this.#fileBytes += Math.floor((data.length * 3) / 4)
-    if (this.#fileBytes > IMAGE_BYTES_MAX) throw beyondBound('bytes of generated files')
     const mediaType = typeof mimeType === 'string' && mimeType !== '' ? { mediaType: mimeType } : {}
     // A file stands between the texts around it.
     this.assembler.closeBlock()

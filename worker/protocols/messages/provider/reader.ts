@@ -10,7 +10,7 @@ import {
   type NormalizedEvent
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
-import { EventReader, EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
+import { EventReader } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import {
   type Payload,
@@ -19,6 +19,7 @@ import {
   parseWholeObject,
   protocolError
 } from '../../shared/external-payload.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/sse.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 import { ResponseState } from './response-state.ts'

@@ -3,8 +3,9 @@
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
-import { EventReader, PICTURE_FRAME_CHARACTERS_MAX } from '../../shared/event-reader.ts'
+import { EventReader } from '../../shared/event-reader.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/sse.ts'
 import { takeWholeEvents } from '../../shared/take-events.ts'
 import { readResponseError } from './errors.ts'
 import type { ResponsesCompatibleReading } from './reading.ts'
@@ -26,7 +27,7 @@ class ResponsesReader extends EventReader implements ResponseReader {
   readonly #state: ResponseState
 
   constructor(state: ResponseState) {
-    super(state, PICTURE_FRAME_CHARACTERS_MAX)
+    super(state, EXTERNAL_FRAME_CHARACTERS_MAX)
     this.#state = state
   }
 
