@@ -165,6 +165,39 @@ t.test('embeddings without a conversation are shared', async t => {
   t.equal(seen.size, 2)
 })
 
+t.test('a request that finds no free connection goes to another target', async t => {
+  const { url, deployments } = await start(t, ['eu', 'us'], { profile: { connections: 1 } })
+  const held: Array<() => void> = []
+  for (const deployment of deployments) {
+    deployment.act = (_, response) => void held.push(() => sendJson(response, 200, chatAnswer(deployment.id)))
+  }
+  const replies = [ask(url, 'talk'), ask(url, 'talk')]
+  await Promise.all(deployments.map(({ stub }) => stub.arrived(1)))
+  for (const answer of held) answer()
+  const targets = (await Promise.all(replies)).map(({ status, target }) => {
+    t.equal(status, 200)
+    return target
+  })
+  t.same(targets.sort(), ['eu', 'us'])
+  t.same(countOf(deployments), [1, 1])
+})
+
+t.test('the retries of a profile repeat on the same target', async t => {
+  const { url, deployments } = await start(t, ['eu', 'us'], { profile: { retries: 2 } })
+  for (const deployment of deployments) {
+    deployment.act = (_, response) => {
+      if (deployment.stub.requests.length < 3) sendJson(response, 503, { error: { message: 'Busy.' } })
+      else sendJson(response, 200, chatAnswer(deployment.id))
+    }
+  }
+  const { status, target } = await ask(url, 'talk')
+  t.equal(status, 200)
+  t.same(
+    countOf(deployments),
+    deployments.map(({ id }) => (id === target ? 3 : 0))
+  )
+})
+
 interface Wire {
   name: string
   profile: TargetedOptions['profile']
