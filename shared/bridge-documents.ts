@@ -23,6 +23,7 @@ import {
   type SupportCell,
   semanticNames
 } from './support-vocabulary.ts'
+import { type TargetEntry, targetEntry } from './target-entries.ts'
 
 export interface Revisions {
   readonly config: string
@@ -52,7 +53,8 @@ export const bridgeModelsDocument = z.strictObject({
       available: z.boolean(),
       deprecated: z.boolean(),
       stale: z.boolean(),
-      inventory_revision: revision
+      inventory_revision: revision,
+      targets: z.array(targetEntry).optional()
     })
   ),
   providers: z.array(providerEntry)
@@ -63,11 +65,12 @@ export type BridgeModelsDocument = z.infer<typeof bridgeModelsDocument>
 /**
  * The document of `GET /bridge/models`, with the models sorted by id. Throws for a snapshot that repeats an id, or whose models belong to
  * another inventory or, unless several profiles fill it, to another profile.
+ * @param facts.findTargets the targets of an alias that has several.
  */
 export function createBridgeModelsDocument(
   snapshot: CatalogSnapshot,
   revisions: Revisions,
-  { profiles, healths }: Omit<ProviderFacts, 'catalog'>
+  { profiles, healths, findTargets = () => undefined }: Omit<ProviderFacts, 'catalog'> & { findTargets?: FindTargets }
 ): BridgeModelsDocument {
   assertOneInventory(snapshot)
   return validated(bridgeModelsDocument, {
@@ -94,10 +97,19 @@ export function createBridgeModelsDocument(
         available: model.available,
         deprecated: model.deprecated,
         stale: model.stale,
-        inventory_revision: model.inventoryRevision
+        inventory_revision: model.inventoryRevision,
+        ...writeTargets(findTargets(model.id))
       })),
     providers: describeProviders({ profiles, healths, catalog: snapshot })
   })
+}
+
+/** Undefined for a model without targets. */
+export type FindTargets = (publicAlias: string) => TargetEntry[] | undefined
+
+/** The member of a model that has targets. */
+function writeTargets(targets: TargetEntry[] | undefined): { targets?: TargetEntry[] } {
+  return targets === undefined ? {} : { targets }
 }
 
 function assertOneInventory({ models, inventoryRevision, providerProfileId }: CatalogSnapshot): void {
@@ -174,6 +186,7 @@ export const effectiveCapabilitiesDocument = z.strictObject({
   capability_revision: revision,
   config_revision: revision,
   matrix_revision: revision,
+  targets: z.array(targetEntry).optional(),
   capabilities: z.record(
     z.enum(capabilityNames),
     z.strictObject({
@@ -198,6 +211,8 @@ export interface EffectiveCapabilitiesFacts {
   readonly inventoryRevision: string
   readonly capabilityRevision: string
   readonly capabilities: Readonly<Record<CapabilityName, RevisedDecision>>
+  /** Of an alias that has several. */
+  readonly targets?: TargetEntry[] | undefined
 }
 
 /** The document of `GET /bridge/capabilities` for one model, with every capability in published order. */
@@ -216,6 +231,7 @@ export function createEffectiveCapabilitiesDocument(
     capability_revision: facts.capabilityRevision,
     config_revision: revisions.config,
     matrix_revision: revisions.matrix,
+    ...writeTargets(facts.targets),
     capabilities: writeDecisions(facts.capabilities)
   })
 }

@@ -5,13 +5,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   createBridgeModelsDocument,
   createEffectiveCapabilitiesDocument,
-  createSupportMatrixDocument
+  createSupportMatrixDocument,
+  type FindTargets
 } from '../../shared/bridge-documents.ts'
 import { type CatalogSnapshot, isInventoryFresh, isListed } from '../../shared/catalog.ts'
 import { createReadinessDocument } from '../../shared/documents.ts'
 import { listDiscoveredProfiles } from '../../shared/profile-routes.ts'
 import type { ProviderHealth } from '../../shared/provider-health.ts'
 import { supportMatrix } from '../../shared/support-matrix.ts'
+import { describeTargets, type ReadTargetState } from '../../shared/target-entries.ts'
 import { type CapabilityQuery, readCapabilityQuery } from '../bridge/capabilities/capability-query.ts'
 import {
   describeCapabilityRoute,
@@ -30,15 +32,17 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 /** The parts of a worker that these documents report. */
 export type BridgeFacts = Pick<
   WorkerRuntime,
-  'catalog' | 'control' | 'drainGate' | 'profiles' | 'readReadiness' | 'revisions' | 'routes' | 'settings'
+  'catalog' | 'control' | 'drainGate' | 'profiles' | 'readReadiness' | 'revisions' | 'routes' | 'settings' | 'targets'
 >
 
 /** Mounts `/bridge/models` and `/bridge/capabilities`. Both need no key; while the gateway drains they are refused. */
 export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): void {
   const { catalog, control, drainGate, profiles, readReadiness, revisions, routes, settings } = facts
   const discovered = listDiscoveredProfiles(profiles)
-  const writeModels = createModelsWriter((snapshot, healths) =>
-    JSON.stringify(createBridgeModelsDocument(snapshot, revisions, { profiles, healths }))
+  const targetFacts = createTargetFacts(facts)
+  const { find: findTargets } = targetFacts
+  const writeModels = createModelsWriter(({ snapshot, healths }) =>
+    JSON.stringify(createBridgeModelsDocument(snapshot, revisions, { profiles, healths, findTargets }))
   )
   const matrix = JSON.stringify(createSupportMatrixDocument(supportMatrix, revisions))
 
@@ -80,15 +84,18 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
     const route = describeCapabilityRoute(query, modelRoute, { profiles, routes, capabilities: providerCapabilities })
     const { providerKind, profileId } = modelRoute.profile
     const effective = decideCapabilities(route, { publicModel: model, providerKind })
-    const document = createEffectiveCapabilitiesDocument(
-      { model, providerKind, providerProfileId: profileId, publicProtocol, apiMode, inventoryRevision, ...effective },
-      revisions
-    )
+    const targets = targetFacts.find(model)
+    const subject = { model, providerKind, providerProfileId: profileId, publicProtocol, apiMode, targets }
+    const document = createEffectiveCapabilitiesDocument({ ...subject, inventoryRevision, ...effective }, revisions)
     return JSON.stringify(document)
   }
 
   mount('/bridge/models', async context =>
-    writeModels(await readCatalog(context, 'model_catalog_unavailable'), control.providerHealth())
+    writeModels({
+      snapshot: await readCatalog(context, 'model_catalog_unavailable'),
+      healths: control.providerHealth(),
+      states: targetFacts.writeStates()
+    })
   )
   mount('/bridge/capabilities', context => {
     const query = readCapabilityQuery(context.query, { defaultApiMode: settings.upstreamApiMode })
@@ -100,14 +107,42 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
   })
 }
 
-type WriteModels = (snapshot: CatalogSnapshot, healths: readonly ProviderHealth[]) => string
+interface TargetFacts {
+  readonly find: FindTargets
+  /** The states of all targets as one text: it changes when one of them does. */
+  writeStates(): string
+}
 
-/** Writes the text once: the same one is shown until the next discovery, or until more is known of a provider. */
-function createModelsWriter(write: WriteModels): WriteModels {
-  let written: { snapshot: CatalogSnapshot; healths: readonly ProviderHealth[]; text: string } | undefined
-  return (snapshot, healths) => {
-    if (written?.snapshot !== snapshot || written.healths !== healths) {
-      written = { snapshot, healths, text: write(snapshot, healths) }
+const STATE_WORDS = { healthy: 'healthy', resting: 'resting', due: 'returning' } as const
+
+/** Reads the targets of aliases with their states of now. */
+function createTargetFacts({ routes, targets: pool }: Pick<BridgeFacts, 'routes' | 'targets'>): TargetFacts {
+  const all = [...routes.aliases.values()].flatMap(({ targets }) => targets ?? [])
+  const readState: ReadTargetState = target => STATE_WORDS[pool.stateOf(target)]
+  return {
+    find(alias) {
+      const { targets, refusal } = routes.aliases.get(alias) ?? {}
+      return targets === undefined || refusal !== undefined ? undefined : describeTargets(targets, readState)
+    },
+    writeStates: () => all.map(readState).join()
+  }
+}
+
+/** What the document of the models is made of. */
+interface ModelsFacts {
+  readonly snapshot: CatalogSnapshot
+  readonly healths: readonly ProviderHealth[]
+  /** Of all targets. */
+  readonly states: string
+}
+
+/** Writes the text once: the same one is shown until the next discovery, or until more is known of a provider or a target. */
+function createModelsWriter(write: (facts: ModelsFacts) => string): (facts: ModelsFacts) => string {
+  let written: { facts: ModelsFacts; text: string } | undefined
+  return facts => {
+    const { snapshot, healths, states } = written?.facts ?? {}
+    if (written === undefined || snapshot !== facts.snapshot || healths !== facts.healths || states !== facts.states) {
+      written = { facts, text: write(facts) }
     }
     return written.text
   }

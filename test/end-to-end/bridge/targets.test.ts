@@ -198,6 +198,30 @@ t.test('the retries of a profile repeat on the same target', async t => {
   )
 })
 
+t.test('the documents name the targets of an alias with their states, and no model of a provider', async t => {
+  const { url, deployments } = await start(t, ['eu', 'us'], { shares: { eu: { weight: 3 }, us: { priority: 1 } } })
+  const targets = (state: string) => [
+    { profile_id: 'eu', weight: 3, priority: 0, state },
+    { profile_id: 'us', weight: 1, priority: 1, state: 'healthy' }
+  ]
+  async function read(
+    path: string
+  ): Promise<{ text: string; body: { models?: Array<{ targets: object }>; targets?: object } }> {
+    const text = await (await fetch(url + path)).text()
+    return { text, body: JSON.parse(text) }
+  }
+  const query = `?model=${ALIAS}&protocol=openai_chat_completions&api_mode=v1`
+  const healthy = await read('/bridge/models')
+  t.same(healthy.body.models?.[0]?.targets, targets('healthy'))
+  t.notMatch(healthy.text, 'model-of-')
+  t.same((await read(`/bridge/capabilities${query}`)).body.targets, targets('healthy'))
+  const [eu] = deployments as [Deployment]
+  eu.act = (_, response) => sendJson(response, 429, { error: {} }, { 'retry-after': '600' })
+  await ask(url, 'talk')
+  t.same((await read('/bridge/models')).body.models?.[0]?.targets, targets('resting'))
+  t.same((await read(`/bridge/capabilities${query}`)).body.targets, targets('resting'))
+})
+
 interface Wire {
   name: string
   profile: TargetedOptions['profile']

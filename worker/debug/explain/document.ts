@@ -38,7 +38,7 @@ export async function writeExplanation(
 }
 
 function writeRoute(plan: ExecutionPlan, { path }: Accepted): JsonObject {
-  const { profileId, providerKind, apiMode, publicModel, upstreamModel, evidence, admission } = plan
+  const { profileId, providerKind, apiMode, publicModel, upstreamModel, targets, evidence, admission } = plan
   return clean({
     profile_id: profileId,
     provider_kind: providerKind,
@@ -46,6 +46,13 @@ function writeRoute(plan: ExecutionPlan, { path }: Accepted): JsonObject {
     public_model: publicModel,
     upstream_model: upstreamModel,
     path,
+    // Profile, model and path are those of the first one; nothing is chosen for an explanation.
+    targets: targets?.map(target => ({
+      profile_id: target.profileId,
+      upstream_model: target.upstreamModel,
+      weight: target.weight,
+      priority: target.priority
+    })),
     evidence: evidence && toSnakeCase(evidence),
     admission: admission && toSnakeCase(admission)
   })
