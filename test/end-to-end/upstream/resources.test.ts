@@ -315,7 +315,8 @@ t.test('an attachment that cannot be had is an error, never silently missing', a
     [403, 403],
     [0, 502]
   ] as const) {
-    emulator.failNext({ path: '/files', status })
+    // A connection that closes before its response is replaced once (decisions.md 112).
+    emulator.failNext({ path: '/files', status, times: status === 0 ? 2 : 1 })
     const before = received(emulator, '/chat/completions').length
     const response = await ask(gateway, 'v1', [textPart('look'), imagePart()])
     t.equal(response.status, expected)
