@@ -74,11 +74,13 @@ const oauth2 = z.strictObject({
     .describe('The network policy of the token endpoint. Default: that of the profile.')
 })
 
-const googleServiceAccount = z.strictObject({
-  file: filePath.exactOptional().describe('The key file of the account, in JSON.'),
-  env: variableName.exactOptional().describe('In place of the file: the variable that holds its text.'),
-  scopes: z.array(requestText.min(1)).min(1).max(ENTRIES_MAX).exactOptional()
-})
+const googleServiceAccount = z
+  .strictObject({
+    file: filePath.exactOptional().describe('The key file of the account, in JSON.'),
+    env: variableName.exactOptional().describe('In place of the file: the variable that holds its text.'),
+    scopes: z.array(requestText.min(1)).min(1).max(ENTRIES_MAX).exactOptional()
+  })
+  .meta({ oneOf: [{ required: ['file'] }, { required: ['env'] }] })
 
 const awsName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/)
 
@@ -106,7 +108,7 @@ const auth = z
       context.addIssue({ code: 'custom', path: ['google_service_account'] })
     }
   })
-  .meta({ minProperties: 1 })
+  .meta({ oneOf: FORMS.map(form => ({ required: [form] })) })
 
 /** A day. Longer times are none: 0 says so. */
 const SECONDS_MAX = 86_400

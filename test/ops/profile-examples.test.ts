@@ -115,6 +115,8 @@ t.test('the schema refuses what the gateway refuses in a single member', async t
     { proxy: 'socks5://proxy.corp' },
     { headers: { 'a b': 'x' } },
     { auth: {} },
+    { auth: { header: 'api-key', query: 'key' } },
+    { auth: { google_service_account: {} } },
     { auth: { header: 'api key' } },
     { timeouts: { connect_seconds: 0 } },
     { limits: { response_bytes: 1 } },
