@@ -1,10 +1,7 @@
 // The states of inventories: fresh, stale and absent ones, several profiles beside the native upstream,
 // lists of hostile providers, and what documents, records and metrics say (providers.md 3, case 14).
 
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { startEmulator } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -16,69 +13,8 @@ import {
 } from '../../support/profile-gateway.ts'
 import { ADMIN_KEY, debugVariables } from '../debug/support.ts'
 import { askIn } from '../system/support.ts'
+import { listOf, startProvider, writeDiscovered } from './listing-provider.ts'
 
-interface ProviderState {
-  status: number
-  models: unknown
-  /** Bodies of chats, oldest first. */
-  chats: Array<Record<string, unknown>>
-  lists: number
-}
-
-/** A chat-completions server whose model list the test decides. */
-async function startProvider(t: Test, models: unknown): Promise<{ state: ProviderState; baseUrl: string }> {
-  const state: ProviderState = { status: 200, models, chats: [], lists: 0 }
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece)
-    if (request.url?.startsWith('/v1/models')) {
-      state.lists += 1
-      response.writeHead(state.status, { 'content-type': 'application/json' })
-      response.end(typeof state.models === 'string' ? state.models : JSON.stringify(state.models))
-      return
-    }
-    state.chats.push(JSON.parse(Buffer.concat(pieces).toString()))
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(
-      JSON.stringify({
-        id: 'c',
-        object: 'chat.completion',
-        created: 1,
-        model: 'm',
-        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'served' } }],
-        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
-      })
-    )
-  }
-  const server = createServer((request, response) => void answer(request, response))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { state, baseUrl: `http://127.0.0.1:${port}/v1` }
-}
-
-interface Discovered {
-  id: string
-  baseUrl: string
-  prefix?: string
-  kind?: 'messages_compatible'
-  features?: readonly string[]
-}
-
-function writeDiscovered({ id, baseUrl, kind, prefix = `${id}/`, features = ['chat'] }: Discovered) {
-  const more = {
-    model_inventory: 'dynamic',
-    public_prefix: prefix,
-    default_capabilities: { features, limits: { context_window: 32_768 } },
-    models: undefined
-  }
-  return writeChatProfile({ id, baseUrl, aliases: [], more, ...(kind !== undefined && { kind }) })
-}
-
-const listOf = (...ids: string[]) => ({ object: 'list', data: ids.map(id => ({ id })) })
 const ask = (url: string, model: string, more: object = {}) =>
   askIn({ url }, 'completions', 'hi', { model, more, headers: { connection: 'close' } })
 const idsOf = async (url: string, query = '') =>
@@ -127,68 +63,71 @@ t.test(
   }
 )
 
-t.test('two dynamic profiles stand beside the native upstream, and one that is down hides nothing else', async t => {
-  const emulator = await startEmulator(t)
-  const one = await startProvider(t, listOf('a', 'b'))
-  const dead = await startProvider(t, 'no list')
-  const profiles = [
-    writeNativeProfile({ id: 'native-main', emulator, credentialEnv: 'NATIVE_KEY', isDynamic: true }),
-    writeDiscovered({ id: 'one', baseUrl: one.baseUrl }),
-    writeDiscovered({
-      id: 'two',
-      baseUrl: anthropicBaseUrl(emulator, 'two'),
-      kind: 'messages_compatible',
-      prefix: 'two:'
-    }),
-    writeDiscovered({ id: 'dead', baseUrl: dead.baseUrl }),
-    writeChatProfile({
-      id: 'edge',
-      baseUrl: one.baseUrl,
-      aliases: [
-        { alias: 'one/b', model: 'declared' },
-        { alias: 'one/off', more: { enabled: false } }
-      ]
-    })
-  ]
-  const env = {
-    NATIVE_KEY: Buffer.from('a:b').toString('base64'),
-    UPSTREAM_AUTH_URL: emulator.authUrl,
-    GATEWAY_METRICS_ENABLED: 'true',
-    GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ 'one/a': 3 }),
-    ...debugVariables
+t.test(
+  'providers 14: two dynamic profiles stand beside the native upstream, and one that is down hides nothing else',
+  async t => {
+    const emulator = await startEmulator(t)
+    const one = await startProvider(t, listOf('a', 'b'))
+    const dead = await startProvider(t, 'no list')
+    const profiles = [
+      writeNativeProfile({ id: 'native-main', emulator, credentialEnv: 'NATIVE_KEY', isDynamic: true }),
+      writeDiscovered({ id: 'one', baseUrl: one.baseUrl }),
+      writeDiscovered({
+        id: 'two',
+        baseUrl: anthropicBaseUrl(emulator, 'two'),
+        kind: 'messages_compatible',
+        prefix: 'two:'
+      }),
+      writeDiscovered({ id: 'dead', baseUrl: dead.baseUrl }),
+      writeChatProfile({
+        id: 'edge',
+        baseUrl: one.baseUrl,
+        aliases: [
+          { alias: 'one/b', model: 'declared' },
+          { alias: 'one/off', more: { enabled: false } }
+        ]
+      })
+    ]
+    const env = {
+      NATIVE_KEY: Buffer.from('a:b').toString('base64'),
+      UPSTREAM_AUTH_URL: emulator.authUrl,
+      GATEWAY_METRICS_ENABLED: 'true',
+      GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ 'one/a': 3 }),
+      ...debugVariables
+    }
+    const { url } = await startProfileGateway(t, { profiles, env })
+    const known = async () => (await idsOf(url)).length
+    await waitUntil(async () => (await known()) >= 20 + 4, 'the lists are there')
+    const ids = await idsOf(url)
+    t.ok(ids.includes('GigaChat-2-Max'))
+    t.same(ids.slice(-4), ['one/a', 'one/b', 'two:emulator-large', 'two:emulator-small'])
+    t.match(await catalogOf(url), { ready: true, warnings: [{ reason_id: 'model_inventory_incomplete' }] })
+    const { models } = (await get(`${url}/bridge/models`)).json
+    const find = (id: string) => models.find((model: { id: string }) => model.id === id)
+    t.match(find('one/a'), { provider_profile_id: 'one', owned_by: 'chat_compatible', stale: false })
+    t.match(find('one/b'), { provider_profile_id: 'edge' })
+
+    t.equal((await ask(url, 'GigaChat-2-Max')).status, 200)
+    t.equal((await ask(url, 'two:emulator-small')).status, 200)
+    t.equal((await ask(url, 'one/a')).status, 200)
+    t.equal(one.state.chats.at(-1)?.model, 'a')
+    t.equal((await ask(url, 'one/b')).status, 200)
+    t.equal(one.state.chats.at(-1)?.model, 'declared')
+    t.equal((await ask(url, 'dead/x')).status, 200, 'its list is absent')
+    for (const model of ['one/off', 'one/no', 'two:', 'two:no', 'no-such-model']) {
+      t.equal((await ask(url, model)).status, 404, model)
+    }
+
+    const body = { model: 'one/a', messages: [{ role: 'user', content: 'hi' }], seed: 7 }
+    const explained = await post(`${url}/_debug/explain/openai`, body, { 'x-admin-api-key': ADMIN_KEY })
+    t.match(explained.json, { route: { profile_id: 'one', upstream_model: 'a' } })
+    const { text } = await get(`${url}/metrics`)
+    t.match(text, /gateway_model_concurrency_limit\{[^}]*model="one\/a"[^}]*\} 3/)
+    t.notMatch(text, 'dead/x', 'a name that no list has is no label')
   }
-  const { url } = await startProfileGateway(t, { profiles, env })
-  const known = async () => (await idsOf(url)).length
-  await waitUntil(async () => (await known()) >= 20 + 4, 'the lists are there')
-  const ids = await idsOf(url)
-  t.ok(ids.includes('GigaChat-2-Max'))
-  t.same(ids.slice(-4), ['one/a', 'one/b', 'two:emulator-large', 'two:emulator-small'])
-  t.match(await catalogOf(url), { ready: true, warnings: [{ reason_id: 'model_inventory_incomplete' }] })
-  const { models } = (await get(`${url}/bridge/models`)).json
-  const find = (id: string) => models.find((model: { id: string }) => model.id === id)
-  t.match(find('one/a'), { provider_profile_id: 'one', owned_by: 'chat_compatible', stale: false })
-  t.match(find('one/b'), { provider_profile_id: 'edge' })
+)
 
-  t.equal((await ask(url, 'GigaChat-2-Max')).status, 200)
-  t.equal((await ask(url, 'two:emulator-small')).status, 200)
-  t.equal((await ask(url, 'one/a')).status, 200)
-  t.equal(one.state.chats.at(-1)?.model, 'a')
-  t.equal((await ask(url, 'one/b')).status, 200)
-  t.equal(one.state.chats.at(-1)?.model, 'declared')
-  t.equal((await ask(url, 'dead/x')).status, 200, 'its list is absent')
-  for (const model of ['one/off', 'one/no', 'two:', 'two:no', 'no-such-model']) {
-    t.equal((await ask(url, model)).status, 404, model)
-  }
-
-  const body = { model: 'one/a', messages: [{ role: 'user', content: 'hi' }], seed: 7 }
-  const explained = await post(`${url}/_debug/explain/openai`, body, { 'x-admin-api-key': ADMIN_KEY })
-  t.match(explained.json, { route: { profile_id: 'one', upstream_model: 'a' } })
-  const { text } = await get(`${url}/metrics`)
-  t.match(text, /gateway_model_concurrency_limit\{[^}]*model="one\/a"[^}]*\} 3/)
-  t.notMatch(text, 'dead/x', 'a name that no list has is no label')
-})
-
-t.test('a body that is translated in a thread has the facts of its model', async t => {
+t.test('providers 14: a body that is translated in a thread has the facts of its model', async t => {
   const data = [
     { id: 'small', max_model_len: 8192 },
     { id: 'blind', max_model_len: 131_072, architecture: { input_modalities: ['text'] } }
@@ -225,7 +164,7 @@ t.test('a body that is translated in a thread has the facts of its model', async
   ])
 })
 
-t.test('a hostile list neither stops the gateway nor reaches a client', async t => {
+t.test('providers 14: a hostile list neither stops the gateway nor reaches a client', async t => {
   const { state, baseUrl } = await startProvider(t, listOf('good'))
   const { url } = await startProfileGateway(t, { profiles: [writeDiscovered({ id: 'local', baseUrl })] })
   await waitUntil(async () => (await idsOf(url)).length === 1, 'the list is there')
