@@ -3,7 +3,7 @@
 // again.
 
 const MODEL_PATHS = ['/v1beta/models', '/v1beta/tunedModels', '/models', '/tunedModels', '/model/info']
-const ADMIN_PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', '/health', '/running'].map(
+const ADMIN_PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', '/health', '/running', '/providers'].map(
   path => `/_admin/logs${path}`
 )
 

@@ -1,6 +1,7 @@
 // The admin API over stored traffic records (operations.md 9). Loaded only where
 // `GATEWAY_ADMIN_API_ENABLED` is on; every route needs the admin key, and every action is audited.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { describeProviders } from '../../shared/provider-documents.ts'
 import type { Estimate, TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
 import { type Audited, createAudit, digestFilter } from '../admin/audit.ts'
@@ -37,12 +38,12 @@ const ROOT = '/_admin/logs'
 /** The parts of a worker that the admin API uses. */
 export type AdminRuntime = Pick<
   WorkerRuntime,
-  'settings' | 'log' | 'fingerprint' | 'clock' | 'control' | 'drainGate' | 'writer'
+  'settings' | 'profiles' | 'log' | 'fingerprint' | 'clock' | 'control' | 'drainGate' | 'writer'
 >
 
 /** Mounts every admin route; the literal paths win over those with an id. */
 export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime): void {
-  const { settings, clock, control, drainGate, writer } = runtime
+  const { settings, profiles, clock, control, drainGate, writer } = runtime
   const store = createQueryStore(settings, writer)
   const audit = createAudit({ ...runtime, connection: writer, nowMs: clock.nowMs })
   const replays = createReplays(settings)
@@ -179,6 +180,11 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     const running = await control.listRunning(context.signal)
     if (running === undefined) throw new GatewayError('gateway_overloaded', { retryAfter: '1' })
     return showRunning(running, clock.nowMs())
+  })
+  // Nor is this, for the same reason: it names no caller and no content.
+  mountJson('GET', '/providers', async () => {
+    const catalog = control.catalogSnapshot()
+    return { data: describeProviders({ profiles, healths: control.providerHealth(), catalog }) }
   })
   mountJson('POST', '/retention/purge', ({ context }) => {
     const query = readPurgeQuery(context.query, settings)

@@ -7,6 +7,7 @@ import { Health } from './views/health.tsx'
 import { Live } from './views/live.tsx'
 import { Login } from './views/login.tsx'
 import { Overview } from './views/overview.tsx'
+import { Providers } from './views/providers.tsx'
 import { Records } from './views/records.tsx'
 import { Running } from './views/running.tsx'
 
@@ -15,6 +16,7 @@ const VIEWS = [
   { name: 'running', title: 'Running', View: Running },
   { name: 'records', title: 'Records', View: Records },
   { name: 'overview', title: 'Overview', View: Overview },
+  { name: 'providers', title: 'Providers', View: Providers },
   { name: 'sinks', title: 'Sinks', View: Health }
 ] as const
 

@@ -7,6 +7,7 @@ const OPERATIONS = [
   'get /_admin/logs/export.csv',
   'get /_admin/logs/export.ndjson',
   'get /_admin/logs/health',
+  'get /_admin/logs/providers',
   'get /_admin/logs/running',
   'get /_admin/logs/sums',
   'get /_admin/logs/tail',

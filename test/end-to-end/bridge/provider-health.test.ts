@@ -1,11 +1,14 @@
 // What the calls of two workers have seen of their providers: in the machine document of both, in the
 // metrics, after a worker has exited (bridge.md 5.4; operations.md 7.5).
 
+import { X509Certificate } from 'node:crypto'
 import t from 'tap'
+import { createAuthority } from '../../support/certificates.ts'
 import { get, post } from '../../support/client.ts'
+import { startForwardProxy } from '../../support/forward-proxy.ts'
 import { readLog, startEmulator } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
-import { chatBaseUrl, writeChatProfile } from '../../support/profile-gateway.ts'
+import { chatBaseUrl, startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { startProfileProcesses } from '../../support/profile-processes.ts'
 import { scrape } from '../../support/scrape.ts'
 import { sendJson, startStub } from '../../worker/providers/support/stub-upstream.ts'
@@ -104,4 +107,59 @@ t.test('both workers show what the calls of both have seen, and what a dead one 
   t.equal((await ask('a/broken')).status, 400)
   await shownByAll(all => find(all, 'broken')?.last_failures[0]?.class === 'http_400', 'a further class')
   t.equal(find(await readProviders(), 'broken')?.consecutive_failures, 7, 'a mistake of a client does not count')
+})
+
+t.test('the end of both certificates is shown, in the document, in the metrics and to the admin', async t => {
+  const authority = createAuthority(t)
+  const server = authority.issue({ name: 'provider', days: 20, hosts: ['DNS:up.example'] })
+  const client = authority.issue({ name: 'gateway', days: 10 })
+  const tls = { cert: server.cert, key: server.key, ca: authority.cert, requestCert: true }
+  const stub = await startStub((_request, response) => sendJson(response, 500, {}), { tls })
+  t.teardown(() => stub.close())
+  const gateway = await startProfileGateway(t, {
+    profiles: [
+      writeChatProfile({
+        id: 'secured',
+        baseUrl: `https://up.example:${stub.port}/v1`,
+        aliases: [{ alias: 'a/secured' }],
+        more: {
+          allow_loopback: false,
+          network_policy_ref: 'public-openai',
+          proxy: (await startForwardProxy(t)).url,
+          tls_policy_ref: 'private-ca',
+          ca_file: authority.certFile,
+          client_cert_file: client.certFile,
+          client_key_file: client.keyFile
+        }
+      })
+    ],
+    env: {
+      GATEWAY_METRICS_ENABLED: 'true',
+      GATEWAY_ADMIN_API_ENABLED: 'true',
+      GATEWAY_ADMIN_API_KEY: 'admin-key'
+    }
+  })
+  await post(`${gateway.url}/v1/chat/completions`, {
+    model: 'a/secured',
+    messages: [{ role: 'user', content: 'hi' }]
+  })
+  const readProviders = async () => (await get(`${gateway.url}/bridge/models`)).json.providers
+  await waitUntil(async () => (await readProviders())[0].consecutive_failures === 1, 'the failure is shown')
+  const providers = await readProviders()
+  const endOf = ({ cert }: { cert: string }) => new X509Certificate(cert).validToDate.toISOString()
+  t.match(providers, [
+    {
+      profile_id: 'secured',
+      last_failures: [{ class: 'http_500' }],
+      certificates: { provider_expires_at: endOf(server), client_expires_at: endOf(client) }
+    }
+  ])
+  const listed = await get(`${gateway.url}/_admin/logs/providers`, { 'x-admin-api-key': 'admin-key' })
+  t.same(listed.json, { data: providers })
+  t.equal((await get(`${gateway.url}/_admin/logs/providers`)).status, 403)
+  const metrics = await scrape(gateway)
+  const endsAt = (name: string) =>
+    metrics.family(name).samples.find(({ labels }) => labels.provider === 'secured')?.value
+  t.equal(endsAt('gateway_provider_certificate_expiry_timestamp_seconds'), Date.parse(endOf(server)) / 1000)
+  t.equal(endsAt('gateway_provider_client_certificate_expiry_timestamp_seconds'), Date.parse(endOf(client)) / 1000)
 })

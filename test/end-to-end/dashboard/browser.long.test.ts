@@ -173,6 +173,21 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.close()
   })
 
+  t.test('what the calls have seen of the provider is a table', async t => {
+    await chat('GigaChat-2-Pro')
+    const { page, complaints } = await open()
+    await enterKey(page)
+    await page.getByRole('link', { name: 'Providers' }).click()
+    const row = page.getByRole('region', { name: 'Providers' }).getByRole('row').filter({ hasText: 'native-upstream' })
+    await row
+      .getByText(/\d{4}-\d\d-\d\d /)
+      .first()
+      .waitFor()
+    t.same(await findViolations(page), [])
+    t.same(complaints, [])
+    await page.close()
+  })
+
   t.test('what a hostile client writes stays text everywhere', async t => {
     await chat(HOSTILE, { 'user-agent': HOSTILE, 'x-request-id': 'hostile' })
     await waitStored({ model: HOSTILE })
@@ -185,7 +200,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await dialog.getByRole('button', { name: 'Show request' }).click()
     await dialog.getByRole('region', { name: 'Request body' }).getByText('<script>window.hacked = 1').waitFor()
     await page.keyboard.press('Escape')
-    for (const view of ['Running', 'Records', 'Overview', 'Sinks']) {
+    for (const view of ['Running', 'Records', 'Providers', 'Overview', 'Sinks']) {
       await page.getByRole('link', { name: view }).click()
       await page.getByRole('heading', { name: view }).waitFor()
     }

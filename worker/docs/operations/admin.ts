@@ -232,6 +232,34 @@ export const adminOperations: readonly RouteDocument[] = (
       })
     },
     {
+      id: 'listProviders',
+      path: '/_admin/logs/providers',
+      summary: 'What the calls of all workers have seen of each provider',
+      description: 'From memory, without content; no provider is called for it. Works without a store.',
+      response: closed({
+        data: listOf(
+          closed({
+            profile_id: text,
+            provider_kind: text,
+            last_success_at: nullable('string'),
+            consecutive_failures: { ...integer, description: 'Without those that only a client can correct.' },
+            last_failures: {
+              ...listOf(closed({ class: text, at: text })),
+              description: 'One of each class, the latest first.'
+            },
+            inventory: {
+              description: 'Null where the models are not discovered.',
+              anyOf: [
+                closed({ state: { enum: ['fresh', 'stale', 'absent'] }, discovered_at: nullable('string') }),
+                { type: 'null' }
+              ]
+            },
+            certificates: closed({ provider_expires_at: nullable('string'), client_expires_at: nullable('string') })
+          })
+        )
+      })
+    },
+    {
       id: 'getTrafficLogHealth',
       path: '/_admin/logs/health',
       summary: 'How the traffic log and its sinks are',

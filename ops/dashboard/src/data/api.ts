@@ -95,6 +95,20 @@ export interface Running {
   readonly silent_workers: number
 }
 
+/** What the calls of all workers have seen of a profile. */
+export interface Provider {
+  readonly profile_id: string
+  readonly provider_kind: string
+  readonly last_success_at: string | null
+  /** Since the last success. */
+  readonly consecutive_failures: number
+  /** The latest first. */
+  readonly last_failures: ReadonlyArray<{ readonly class: string; readonly at: string }>
+  /** Null where the models are not discovered. */
+  readonly inventory: { readonly state: string; readonly discovered_at: string | null } | null
+  readonly certificates: { readonly provider_expires_at: string | null; readonly client_expires_at: string | null }
+}
+
 export type SumsQuery = Pick<SumsRequest, 'from' | 'to' | 'by'>
 
 export interface Api {
@@ -108,6 +122,7 @@ export interface Api {
   sums(query: SumsQuery, signal?: AbortSignal): Promise<SumsRow[]>
   health(signal?: AbortSignal): Promise<Health>
   running(signal?: AbortSignal): Promise<Running>
+  providers(signal?: AbortSignal): Promise<readonly Provider[]>
   replay(id: string): Promise<ReplayResult>
   redact(id: string, fields: readonly PayloadField[]): Promise<RedactResult>
   /** Opens the tail; the body is a stream of events. Behind `lastId` where it is given. */
@@ -189,6 +204,7 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
     },
     health: signal => json('logs/health', withSignal(signal)),
     running: signal => json('logs/running', withSignal(signal)),
+    providers: async signal => (await json<{ data: Provider[] }>('logs/providers', withSignal(signal))).data,
     replay: id => json(pathOf(id, '/replay'), { method: 'POST' }, REPLAY_TIMEOUT_MS),
     redact: (id, fields) =>
       json(pathOf(id, '/redact'), {
