@@ -65,6 +65,10 @@ export class ByteStream implements ExchangeReceiver, AsyncIterableIterator<Uint8
     return this.#collector?.onBrokenBody() === true
   }
 
+  onClosed(): void {
+    this.#collector?.onClosed()
+  }
+
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     for (;;) {
       const piece = this.#pieces.shift()

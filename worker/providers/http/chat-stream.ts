@@ -23,6 +23,7 @@ import { type ProviderCall, reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
 import { requireSuccess } from './response-head.ts'
+import { responseMemory } from './response-memory.ts'
 import { ResponseCollector } from './whole-response.ts'
 
 /**
@@ -126,6 +127,9 @@ class StreamSession implements ExchangeReceiver {
   #collector: ResponseCollector | undefined
   readonly #bytesMax: number
   #receivedBytes = 0
+  /** Since the last event: what the reader holds of an event that has not ended. */
+  #openEventBytes = 0
+  readonly #share = responseMemory.open()
   #failure: CallFailure | undefined
 
   constructor(dependencies: ChatDependencies, call: ChatCall, context: CallContext, sink: ResponseSink) {
@@ -192,6 +196,8 @@ class StreamSession implements ExchangeReceiver {
     const bytes = first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
     this.#receivedBytes += bytes.length
     if (this.#receivedBytes > this.#bytesMax) throw protocolFailure('response_too_large')
+    this.#openEventBytes += bytes.length
+    this.#share.hold(this.#openEventBytes)
     try {
       const left = this.#read(this.#stream, bytes)
       this.#receivedBytes -= left?.length ?? 0
@@ -204,6 +210,11 @@ class StreamSession implements ExchangeReceiver {
 
   onBrokenBody(): boolean {
     return this.#collector?.onBrokenBody() === true
+  }
+
+  onClosed(): void {
+    this.#share.hold(0)
+    this.#collector?.onClosed()
   }
 
   /** Reads and delivers; returns what is left for another turn. */
@@ -228,6 +239,7 @@ class StreamSession implements ExchangeReceiver {
 
   /** Delivers what was read. An error event in the stream is the last of the events. */
   #deliver(delivery: EventDelivery, { events, frames }: Read): void {
+    if (events.length > 0 || (frames !== undefined && frames.length > 0)) this.#openEventBytes = 0
     const last = events.at(-1)
     if (last?.type === 'error' && !delivery.isOver) this.#log(contentFailure(last.error))
     delivery.add(events, frames)

@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Bytes, countBytes } from '../../../shared/bytes.ts'
+import { GatewayError } from '../../normalized/index.ts'
 import { createTurnBatch } from '../../performance/turn-batch.ts'
 import { createTurnBudget } from '../../performance/turn-budget.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
@@ -47,6 +48,8 @@ export interface ExchangeReceiver {
   onData(pieces: readonly Buffer[]): Buffer | undefined
   /** The body broke off or stalled. True: what arrived is enough, and the exchange counts as ended. */
   onBrokenBody?(): boolean
+  /** Called once, when the exchange has ended in any way. */
+  onClosed?(): void
 }
 
 export interface ExchangeTimeouts {
@@ -357,7 +360,9 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   #fail(thrown: unknown): void {
     const outcome = thrown instanceof CallFailure ? thrown.outcome : undefined
-    if (!this.#settle(outcome ?? 'protocol_error')) return
+    // What the gateway itself ends for want of room is no failure of the provider.
+    const isOwn = GatewayError.is(thrown) && thrown.code === 'gateway_overloaded'
+    if (!this.#settle(isOwn ? 'cancelled' : (outcome ?? 'protocol_error'))) return
     this.#controller?.abort(new Error('failed', { cause: thrown }))
     this.#reject(thrown)
   }
@@ -424,6 +429,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     this.#isSettled = true
     this.#stopTimer()
     clearTimeout(this.#totalTimer)
+    this.#options.receiver.onClosed?.()
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
     this.#options.onSettled?.({ status, httpStatus: this.#status, durationMs })

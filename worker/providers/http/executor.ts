@@ -45,7 +45,7 @@ export function createHttpExecutor(options: HttpExecutorOptions): Executor {
     },
     request(call, context, read) {
       if (call.operation === 'embeddings') logPayload(options, 'upstream_embeddings_request', call.body, context)
-      return client.fetchAndRead(call, context, read).catch(rethrow)
+      return client.fetchAndRead(call, context, read, options.bounds?.wholeBytesMax).catch(rethrow)
     },
     ...(connections?.certificates !== undefined && { certificates: connections.certificates }),
     stream: (call, context, read) => client.streamAndRead(call, context, read).catch(rethrow),

@@ -12,6 +12,7 @@ import type { ResponseHead } from '../../protocols/face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import { protocolFailure, transportFailure } from './call-failure.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
+import { type ResponseMemory, type ResponseShare, responseMemory } from './response-memory.ts'
 
 /**
  * Largest response body that is held in memory, before and after decompression. A chat response has some kilobytes, and 2048
@@ -43,9 +44,11 @@ export class ResponseCollector implements ExchangeReceiver {
   #head: ResponseHead | undefined
   #control: ExchangeControl | undefined
   #isCut = false
+  readonly #share: ResponseShare
 
-  constructor(bytesMax: number = RESPONSE_BYTES_MAX) {
+  constructor(bytesMax: number = RESPONSE_BYTES_MAX, memory: ResponseMemory = responseMemory) {
     this.#bytesMax = bytesMax
+    this.#share = memory.open()
   }
 
   onHead(head: ResponseHead, control: ExchangeControl): void {
@@ -67,6 +70,7 @@ export class ResponseCollector implements ExchangeReceiver {
     for (const piece of pieces) {
       if (collected.length + piece.length <= bytesMax) {
         collected.add(piece)
+        this.#share.hold(collected.length)
         continue
       }
       if (isSuccess) throw protocolFailure('response_too_large')
@@ -74,6 +78,10 @@ export class ResponseCollector implements ExchangeReceiver {
       this.#control?.cancel()
       return
     }
+  }
+
+  onClosed(): void {
+    this.#share.hold(0)
   }
 
   /** The status of an error decides, for the client, for a retry and for the credential, also when its body does not arrive. */
