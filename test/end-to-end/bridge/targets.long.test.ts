@@ -209,7 +209,7 @@ async function forEachTalk(count: number, work: (talk: string, index: number) =>
   await Promise.all(Array.from({ length: 24 }, run))
 }
 
-t.test('conversations follow the weights, and stay on both workers', async t => {
+t.test('providers 19: conversations follow the weights, and stay on both workers', async t => {
   const stage = await start(t)
   const first = new Map<string, string | null>()
   await forEachTalk(300, async talk => void first.set(talk, (await askOnce(stage, talk)).target))
@@ -228,7 +228,7 @@ t.test('conversations follow the weights, and stay on both workers', async t => 
   assertNothingRepeated(t, stage)
 })
 
-t.test('after one 429 a resting target gets nothing from any worker', async t => {
+t.test('providers 19: after one 429 a resting target gets nothing from any worker', async t => {
   const stage = await start(t)
   const { limited } = stage.deployments
   limited.limit = { 'retry-after': '600' }
@@ -246,35 +246,38 @@ t.test('after one 429 a resting target gets nothing from any worker', async t =>
   assertNothingRepeated(t, stage)
 })
 
-t.test('SDKs see no failure while one target is limited, one is killed and returns, and one is slow', async t => {
-  const stage = await start(t)
-  const clients = createClients(stage)
-  const { limited, killed } = stage.deployments
-  const places = new Map<string, string>()
-  const ask = async (talk: string, index: number) => askBySdk(clients, talk, index)
-  await forEachTalk(60, async (talk, index) => void places.set(talk, await ask(talk, index)))
-  t.same(new Set(places.values()), new Set(NAMES), 'all have some conversations')
+t.test(
+  'providers 19: SDKs see no failure while one target is limited, one is killed and returns, and one is slow',
+  async t => {
+    const stage = await start(t)
+    const clients = createClients(stage)
+    const { limited, killed } = stage.deployments
+    const places = new Map<string, string>()
+    const ask = async (talk: string, index: number) => askBySdk(clients, talk, index)
+    await forEachTalk(60, async (talk, index) => void places.set(talk, await ask(talk, index)))
+    t.same(new Set(places.values()), new Set(NAMES), 'all have some conversations')
 
-  limited.limit = {}
-  await killed.kill()
-  const whileFailing = new Set<string>()
-  for (let round = 0; round < 3; round++) {
-    await forEachTalk(60, async (talk, index) => void whileFailing.add(await ask(talk, index)))
-  }
-  t.same(whileFailing, new Set(['slow']), 'the third one serves all of them')
+    limited.limit = {}
+    await killed.kill()
+    const whileFailing = new Set<string>()
+    for (let round = 0; round < 3; round++) {
+      await forEachTalk(60, async (talk, index) => void whileFailing.add(await ask(talk, index)))
+    }
+    t.same(whileFailing, new Set(['slow']), 'the third one serves all of them')
 
-  limited.limit = undefined
-  await killed.start()
-  // Each trial brings a target back; until then its conversations are served elsewhere.
-  const isBack = (): boolean => NAMES.every(name => [...served.values()].includes(name))
-  const served = new Map<string, string>()
-  for (let round = 0; round < 400 && !isBack(); round++) {
+    limited.limit = undefined
+    await killed.start()
+    // Each trial brings a target back; until then its conversations are served elsewhere.
+    const isBack = (): boolean => NAMES.every(name => [...served.values()].includes(name))
+    const served = new Map<string, string>()
+    for (let round = 0; round < 400 && !isBack(); round++) {
+      await forEachTalk(60, async (talk, index) => void served.set(talk, await ask(talk, index)))
+    }
     await forEachTalk(60, async (talk, index) => void served.set(talk, await ask(talk, index)))
+    t.same([...served].sort(), [...places].sort(), 'the conversations are back where they were')
+    assertNothingRepeated(t, stage)
   }
-  await forEachTalk(60, async (talk, index) => void served.set(talk, await ask(talk, index)))
-  t.same([...served].sort(), [...places].sort(), 'the conversations are back where they were')
-  assertNothingRepeated(t, stage)
-})
+)
 
 t.test('a stream that breaks behind its first byte is not repeated', async t => {
   const stage = await start(t)
