@@ -1,6 +1,7 @@
 // Reads the model list of the chat-completions wire, which the Responses wire shares (providers.md 3).
-// The wire itself names only `id` and `owned_by`; services and servers add members of their own, each
-// read under the name that its documentation gives:
+// The wire itself names only `id` and `owned_by`; services and servers add members of their own.
+// OpenRouter's names are those of its documentation; the others were seen in lists or in clients of
+// the service, and a member under another name leaves the default of the profile:
 // - vLLM, SGLang: `max_model_len` (their `ModelCard`)
 // - OpenRouter: `context_length`, `architecture.input_modalities` and `.output_modalities`,
 //   `top_provider.max_completion_tokens`, pages by `links.next`
