@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { responseMemory } from '../../../worker/providers/http/response-memory.ts'
 import { type HttpResponse, post } from '../../support/client.ts'
 import { readLog } from '../../support/in-process-gateway.ts'
 import { scrapeUntil } from '../../support/metrics.ts'
@@ -127,4 +128,20 @@ t.test('languages-connections: with 100 connections the other streams are refuse
   await waitUntil(() => failures().length === 151, 'the log has a line of each')
   for (const response of open) response.end('data: [DONE]\n\n')
   await Promise.all(streams.map(response => response.text().catch(() => undefined)))
+})
+
+t.test('an event that has not ended counts among the large responses, until it ends or breaks off', async t => {
+  let finish = () => undefined as unknown
+  const begin: Handler = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(frame({ role: 'assistant', content: 'one' }))
+    response.write(`: ${'x'.repeat(4_000_000)}`)
+    finish = () => response.end(`\n\n${frame({ content: 'two' })}data: [DONE]\n\n`)
+  }
+  const { gateway, ask } = await start(t, {}, [begin, begin])
+  t.ok(gateway.url)
+  const stream = ask(true)
+  await waitUntil(() => responseMemory.heldBytes > 2_000_000, 'the event is counted')
+  finish()
+  t.match((await stream).text, /two/)
+  t.equal(responseMemory.heldBytes, 0)
 })
