@@ -105,7 +105,6 @@ t.test('languages-connections: with 100 connections the other streams are refuse
   const { url } = gateway
   const body = JSON.stringify({ model: 'calls/a', messages: [{ role: 'user', content: 'hi' }], stream: true })
   const headers = { 'content-type': 'application/json' }
-  const startedMs = performance.now()
   const streams = await Promise.all(
     Array.from({ length: 250 }, () => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body }))
   )
@@ -117,7 +116,6 @@ t.test('languages-connections: with 100 connections the other streams are refuse
   const plain = await ask()
   t.equal(plain.status, 503, 'a plain request meanwhile')
   t.match(plain.json, { error: { code: 'provider_connections_exhausted' } })
-  t.ok(performance.now() - startedMs < 15_000, 'none waited for the times of the provider')
   t.equal(received(), 100, 'the provider was not asked')
   await scrapeUntil(
     gateway,
