@@ -1,6 +1,6 @@
 // A provider kind whose calls are a face and a signature with the profile's credential: one executor
-// per profile, one attempt per call, and nothing of the client in its headers but what belongs to
-// the wire of a passed call (bridge.md 8.2, 8.3 and 8.6).
+// per profile, as many attempts as the profile allows (decisions.md 112), and nothing of the client
+// in its headers but what belongs to the wire of a passed call (bridge.md 8.2, 8.3 and 8.6).
 
 import type { ProviderProfile } from '../../../shared/profile.ts'
 import type { Secret } from '../../../shared/secret.ts'
