@@ -195,6 +195,8 @@ function createRuntime(
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const drainGate = createDrainGate()
+  const draining = new AbortController()
+  drainGate.onDraining(() => draining.abort())
   const executors = createExecutors({
     profiles,
     credentials,
@@ -208,7 +210,7 @@ function createRuntime(
     onOutcome: health.record,
     onConnectionChange: probes?.listeners.onConnectionChange,
     onStaleConnection: probes?.listeners.onStaleConnection,
-    isDraining: () => drainGate.isDraining
+    draining: draining.signal
   })
   const targets = createTargetPool({
     channel: control.targetRests,

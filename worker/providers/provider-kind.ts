@@ -40,8 +40,8 @@ export interface ExecutorDependencies {
   onConnectionChange?: ConnectionListener | undefined
   /** Called for each request that is sent again because its connection was stale, for the metrics. */
   onStaleConnection?: (() => void) | undefined
-  /** True from the beginning of a shutdown on: no further attempt of a call is made. False unless given. */
-  isDraining?: (() => boolean) | undefined
+  /** Aborted when a shutdown begins: no further attempt of a call is made from then on. */
+  draining?: AbortSignal | undefined
 }
 
 export interface ProviderKindRegistration {

@@ -112,7 +112,7 @@ function createExecutor(
     onOutcome: dependencies.onOutcome,
     now: dependencies.now,
     onStaleConnection: dependencies.onStaleConnection,
-    isDraining: dependencies.isDraining,
+    draining: dependencies.draining,
     random: dependencies.random,
     totalMs: limits.totalMs
   })

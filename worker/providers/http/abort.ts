@@ -28,12 +28,24 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   })
 }
 
-/** Resolves after `delayMs`, or rejects with the signal's `GatewayError`. */
-export async function delay(delayMs: number, signal: AbortSignal): Promise<void> {
+/**
+ * Resolves after `delayMs`, or rejects with the signal's `GatewayError`.
+ * @param cut resolves the delay at once when it is aborted. It may outlive any number of delays: no listener stays.
+ */
+export async function delay(delayMs: number, signal: AbortSignal, cut?: AbortSignal): Promise<void> {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  const sources = cut === undefined ? [signal] : [signal, cut]
+  for (const source of sources) {
+    if (source.aborted) end()
+    source.addEventListener('abort', end, { once: true })
+  }
   try {
-    await setTimeout(delayMs, undefined, { signal: signal })
+    await setTimeout(delayMs, undefined, { signal: ended.signal })
   } catch {
-    // The timer rejects only when the signal is aborted.
-    throw abortError(signal)
+    // The timer rejects only when one of the sources is aborted.
+    throwIfAborted(signal)
+  } finally {
+    for (const source of sources) source.removeEventListener('abort', end)
   }
 }

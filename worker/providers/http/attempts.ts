@@ -28,8 +28,8 @@ export interface AttemptsOptions {
   random: () => number
   /** Of a call with all of its attempts; absent or 0: no limit. */
   totalMs?: number
-  /** True from the beginning of a shutdown on: no retry begins then. */
-  isDraining?: (() => boolean) | undefined
+  /** Aborted when a shutdown begins: no retry begins then, and a call that waits for one ends. */
+  draining?: AbortSignal | undefined
 }
 
 export interface Attempt {
@@ -138,7 +138,7 @@ export class Attempts {
     }
     const retry = canRetry ? this.#decideRetry(thrown) : undefined
     if (retry === undefined) throw this.#report(thrown)
-    await delay(retry.delayMs, this.#context.signal)
+    await delay(retry.delayMs, this.#context.signal, this.#options.draining)
     if (this.#isShutdown) throw this.#report(thrown)
     this.#number += 1
     this.#isRenewed = false
@@ -151,7 +151,7 @@ export class Attempts {
   }
 
   get #isShutdown(): boolean {
-    return this.#options.lifetime.aborted || this.#options.isDraining?.() === true
+    return this.#options.lifetime.aborted || this.#options.draining?.aborted === true
   }
 
   /**

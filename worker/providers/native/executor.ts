@@ -86,7 +86,7 @@ export function createNativeExecutor(options: NativeExecutorOptions): Executor {
     onOutcome: options.isOfClient ? leaveCredentialOut(shared.onOutcome) : shared.onOutcome,
     now: shared.now,
     onStaleConnection: shared.onStaleConnection,
-    isDraining: shared.isDraining,
+    draining: shared.draining,
     random: shared.random
   })
   const files = createFileCalls(client, shared.faceOptions)

@@ -20,14 +20,14 @@ const sendStatus = (status: number, headers: Record<string, string> = {}): StubH
 }
 
 /** A provider that answers as the list says, one after the other, and well behind its end. */
-async function start(t: Test, handlers: readonly StubHandler[], retries: number, isDraining = () => false) {
+async function start(t: Test, handlers: readonly StubHandler[], retries: number, draining?: AbortSignal) {
   const rest = [...handlers]
   const stub = await startStub((request, response) => (rest.shift() ?? sendWords)(request, response))
   t.teardown(() => stub.close())
   const { executorOf, memory, destroy } = startCompatible(
     t,
     { p1: { baseUrl: stub.origin, more: { retries } } },
-    { isDraining, clocks: { random: () => 0 } }
+    { draining, clocks: { random: () => 0 } }
   )
   const attempts: number[] = []
   const ask = async (isStream: boolean) => {
@@ -101,17 +101,24 @@ t.test('a whole response that breaks off is repeated: the client has seen nothin
   t.equal(stub.requests.length, 2)
 })
 
-t.test('no attempt begins during a shutdown, also when it began during the delay', async t => {
-  let isDraining = true
-  const { stub, ask } = await start(t, [sendStatus(503), sendStatus(503)], 3, () => isDraining)
+t.test('no attempt begins during a shutdown', async t => {
+  const { stub, ask } = await start(t, [sendStatus(503)], 3, AbortSignal.abort())
   t.match(await rejection(ask(false)), { status: 503 })
   t.equal(stub.requests.length, 1)
-  isDraining = false
+})
+
+t.test('a shutdown during the delay ends the call at once', async t => {
+  // The timers stand still: only the shutdown can end the delay.
+  const pass = stepTimers(t)
+  const shutdown = new AbortController()
+  const { stub, ask } = await start(t, [sendStatus(503, { 'retry-after': '5' })], 3, shutdown.signal)
   const asked = rejection(ask(false))
-  await stub.arrived(2)
-  isDraining = true
+  await stub.arrived(1)
+  pass(1)
+  await new Promise(setImmediate)
+  shutdown.abort()
   t.match(await asked, { status: 503 })
-  t.equal(stub.requests.length, 2)
+  t.equal(stub.requests.length, 1)
 })
 
 t.test('the call without a refused member has the retries that are left, and no more', async t => {

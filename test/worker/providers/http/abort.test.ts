@@ -43,3 +43,16 @@ t.test('a delay resolves, and an abort before or within it rejects with its erro
   await t.rejects(delay(600_000, source.signal), { code: 'request_timeout' })
   await t.rejects(delay(600_000, AbortSignal.abort()), { code: 'client_disconnected' })
 })
+
+t.test('a cut resolves a delay at once, an abort beside it wins, and no listener stays', async t => {
+  const source = new AbortController()
+  const cut = new AbortController()
+  t.equal(await delay(1, source.signal, cut.signal), undefined)
+  t.equal(getEventListeners(cut.signal, 'abort').length, 0)
+  const delayed = delay(600_000, source.signal, cut.signal)
+  cut.abort()
+  t.equal(await delayed, undefined)
+  t.equal(await delay(600_000, source.signal, cut.signal), undefined)
+  t.equal(getEventListeners(source.signal, 'abort').length, 0)
+  await t.rejects(delay(600_000, AbortSignal.abort(), cut.signal), { code: 'client_disconnected' })
+})

@@ -30,7 +30,7 @@ export interface CompatibleProfile {
 }
 
 type CompatibleOptions = CompatibleKindOptions &
-  Pick<ExecutorsOptions, 'onTokenFetched' | 'onConnectionChange' | 'onStaleConnection' | 'isDraining'> & {
+  Pick<ExecutorsOptions, 'onTokenFetched' | 'onConnectionChange' | 'onStaleConnection' | 'draining'> & {
     env?: Record<string, string>
     clocks?: Pick<ExecutorsOptions, 'now' | 'monotonicMs' | 'random'>
   }
@@ -57,7 +57,7 @@ export function startCompatible(
     onTokenFetched,
     onConnectionChange,
     onStaleConnection,
-    isDraining,
+    draining,
     ...kindOptions
   } = options
   const memory = createMemoryLog()
@@ -87,7 +87,7 @@ export function startCompatible(
     onTokenFetched,
     onConnectionChange,
     onStaleConnection,
-    isDraining
+    draining
   })
   t.teardown(() => executors.destroy())
   return {
