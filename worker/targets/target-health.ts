@@ -51,6 +51,9 @@ const REST_MS_FIRST = 1_000
 /** The longest rest that no provider asked for. */
 const REST_MS_DOUBLED_MAX = 60_000
 
+/** A rest that grew by less is not told to the operator. */
+const NOTABLE_MS = 1_000
+
 export const HEALTHY: TargetHealth = Object.freeze({ serverErrors: 0 })
 
 /** The state after a response. Nothing else but `applyRest` and `restore` changes it. */
@@ -82,6 +85,15 @@ function lengthen(rest: Rest, health: TargetHealth, verdict: Verdict, nowMs: num
     health: { ...health, rest: { ...rest, untilMs: nowMs + askedMs } },
     change: { kind: 'rested', restMs: askedMs, round: rest.round }
   }
+}
+
+/**
+ * Whether a change of a rest is worth a line in the log: it began, began anew, ended, or grew by a second. The requests that were on their
+ * way when a provider began to answer 429 arrive one after the other, and each moves the end by a little.
+ */
+export function isNotable(before: Rest | undefined, after: Rest | undefined): boolean {
+  if (before === undefined || after === undefined || before.round !== after.round) return true
+  return after.sinceMs !== before.sinceMs || after.untilMs - before.untilMs >= NOTABLE_MS
 }
 
 function startRest(restMs: number, round: number, nowMs: number): Judged {

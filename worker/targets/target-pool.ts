@@ -8,6 +8,7 @@ import {
   applyRest,
   findState,
   HEALTHY,
+  isNotable,
   judge,
   type SendMode,
   type TargetHealth,
@@ -39,7 +40,7 @@ export interface TargetPoolDependencies {
   nowMs: () => number
   /** 0 up to 1. */
   random: () => number
-  /** Called for each rest and return that this worker found, for its log. */
+  /** Called for each rest and return that this worker found, for its log; not for a rest that grew by less than a second. */
   onChanged?: ((change: TargetChange) => void) | undefined
 }
 
@@ -155,6 +156,7 @@ export function createTargetPool(dependencies: TargetPoolDependencies): TargetPo
     let hasBegun = false
 
     function report(verdict: Verdict): void {
+      const before = entry.health.rest
       const judged = judge(entry.health, verdict, { mode: sent, nowMs: nowMs() })
       entry.health = judged.health
       endTrial(judged.change !== undefined)
@@ -164,6 +166,7 @@ export function createTargetPool(dependencies: TargetPoolDependencies): TargetPo
       if (change === undefined) return
       if (change.kind === 'restored') channel.reportRestored(key)
       else channel.reportRest({ target: key, restMs: change.restMs, round: change.round })
+      if (!isNotable(before, entry.health.rest)) return
       onChanged?.({ ...target, restMs: change.kind === 'rested' ? change.restMs : undefined })
     }
 

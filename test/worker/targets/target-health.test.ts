@@ -5,6 +5,7 @@ import {
   applyRest,
   findState,
   HEALTHY,
+  isNotable,
   judge,
   SERVER_ERRORS_MAX,
   type SendMode,
@@ -117,6 +118,22 @@ t.test(
     )
   }
 )
+
+t.test('the log is told of a rest once, however many requests find its target limited', async t => {
+  let { rest } = judge(HEALTHY, limited(4000), ordinary(0)).health
+  t.ok(isNotable(undefined, rest))
+  for (let nowMs = 1; nowMs < 100; nowMs++) {
+    const after = judge({ serverErrors: 0, ...(rest && { rest }) }, limited(4000), ordinary(nowMs)).health.rest
+    t.equal(after?.untilMs, nowMs + 4000, 'the rest grows')
+    t.notOk(isNotable(rest, after))
+    rest = after
+  }
+  const longer = judge({ serverErrors: 0, ...(rest && { rest }) }, limited(9000), ordinary(100)).health.rest
+  t.ok(isNotable(rest, longer))
+  const anew = judge({ serverErrors: 0, ...(longer && { rest: longer }) }, limited(), trial(9100)).health.rest
+  t.ok(isNotable(longer, anew))
+  t.ok(isNotable(anew, undefined))
+})
 
 t.test('what an attempt says of its target', async t => {
   const end = { failure: undefined, status: 200, retryAfterMs: undefined, wasSent: true }

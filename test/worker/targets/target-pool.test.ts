@@ -53,6 +53,32 @@ function startHost(count: number, targets: readonly Target[]): Host {
 
 const request = (conversation?: string, tried = NONE_TRIED) => ({ conversation, tried })
 
+t.test('requests that were on their way when a provider began to limit them write one line', async t => {
+  let nowMs = 0
+  const lines: Array<number | undefined> = []
+  const told: number[] = []
+  const pool = createTargetPool({
+    channel: {
+      reportRest: ({ restMs }) => told.push(restMs),
+      reportRestored: () => undefined,
+      beginTrial: async () => true,
+      endTrial: () => undefined
+    },
+    nowMs: () => nowMs,
+    random: () => 0.5,
+    onChanged: ({ restMs }) => lines.push(restMs)
+  })
+  const targets = [target('a'), target('b', { priority: 1 })]
+  const leases = await Promise.all(Array.from({ length: 40 }, () => pool.acquire(targets, request())))
+  for (const lease of leases) {
+    nowMs += 1
+    lease?.reportEnd({ failure: 'http_429', status: 429, retryAfterMs: 4000, wasSent: true })
+    lease?.release()
+  }
+  t.same(lines, [4000])
+  t.equal(told.length, 40, 'the other workers know the end of the rest all the same')
+})
+
 t.test('one failed connection keeps the requests of all workers away', async t => {
   const targets = [target('a'), target('b')]
   const { workers } = startHost(2, targets)
