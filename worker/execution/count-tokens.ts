@@ -5,7 +5,7 @@ import type { RequestContext } from '../http/request-context.ts'
 import type { TokenCountProtocol } from '../protocols/registry.ts'
 import { writeTokenCount, writeTokenEstimate } from '../translation/token-count.ts'
 import type { TranslatedTokenCount, WrittenResponse } from '../translation/types.ts'
-import { execute, notePlan } from './execute.ts'
+import { assertListed, execute, notePlan } from './execute.ts'
 import type { ExecutionRuntime } from './execution-runtime.ts'
 import { makeRequest } from './make-request.ts'
 
@@ -22,6 +22,7 @@ export async function countTokens(
   const { plan, call, targeting, count, estimate, extraHeaders, requestedModel, isSameWire } = counted
   if (call === undefined) {
     notePlan(runtime, { context, plan }, { requestedModel, isTokenEstimate: estimate !== undefined })
+    if (plan.isUndeclared === true) assertListed(runtime.control, plan)
     return estimate === undefined ? writeTokenCount(protocol, 0) : writeTokenEstimate(protocol, estimate)
   }
   return execute(

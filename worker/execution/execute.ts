@@ -111,7 +111,7 @@ export function notePlan(
  * (bridge.md 7.2). The check is here because the threads of the translation do not know the
  * catalog.
  */
-function assertListed(
+export function assertListed(
   control: Pick<ControlChannel, 'catalogSnapshot'>,
   { publicModel, profileId }: ExecutionPlan
 ): void {

@@ -7,7 +7,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import t from 'tap'
-import { get } from '../../support/client.ts'
+import { get, post } from '../../support/client.ts'
 import { startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { anthropicBaseUrl, chatBaseUrl, googleBaseUrl, responsesBaseUrl } from '../../support/profile-gateway.ts'
@@ -108,6 +108,18 @@ for (const { kind, baseUrl, chats, embeddings = 'emulator-embeddings' } of wires
           const name = family === 'content' ? model : decodeURIComponent(model)
           const { status, json } = await askIn({ url }, family, 'hi', { model: name })
           t.equal(status, 404, `${family} ${model}`)
+          t.match(JSON.stringify(json), 'unknown_model_alias')
+        }
+        const counts: Array<[string, object]> = [
+          [
+            '/v1/messages/count_tokens',
+            { model: decodeURIComponent(model), messages: [{ role: 'user', content: 'hi' }] }
+          ],
+          [`/v1beta/models/${model}:countTokens`, { contents: [{ parts: [{ text: 'hi' }] }] }]
+        ]
+        for (const [path, body] of counts) {
+          const { status, json } = await post(`${url}${path}`, body)
+          t.equal(status, 404, `${path} ${model}`)
           t.match(JSON.stringify(json), 'unknown_model_alias')
         }
         t.equal(emulator.requests.length, before, 'nothing is sent')
