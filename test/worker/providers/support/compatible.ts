@@ -51,15 +51,7 @@ export function startCompatible(
   profiles: Record<string, CompatibleProfile>,
   options: CompatibleOptions = {}
 ): TestExecutors {
-  const {
-    env = {},
-    clocks,
-    onTokenFetched,
-    onConnectionChange,
-    onStaleConnection,
-    draining,
-    ...kindOptions
-  } = options
+  const { env = {}, clocks, onTokenFetched, onConnectionChange, onStaleConnection, draining, ...kindOptions } = options
   const memory = createMemoryLog()
   const listed = Object.entries(profiles).map(([profileId, profile]) => {
     const { kind = 'chat_compatible', baseUrl, allowLoopback = true, more } = profile
