@@ -42,13 +42,17 @@ export function findPolicyProblem(profile: PolicyMembers): PolicyProblem | undef
   }
   const expected = allowLoopback ? LOOPBACK_POLICY : PUBLIC_POLICIES[profile.providerKind]
   if (!allowPrivate && networkPolicyRef !== expected) return { member: 'network_policy_ref', message: UNKNOWN_POLICY }
-  const tls = profile.caFile === undefined ? TLS_POLICY : PRIVATE_TLS_POLICY
-  return profile.tlsPolicyRef === tls ? undefined : { member: 'tls_policy_ref', message: UNKNOWN_POLICY }
+  if ((profile.caFile !== undefined) !== (profile.tlsPolicyRef === PRIVATE_TLS_POLICY)) {
+    return { member: 'tls_policy_ref', message: CA_TOGETHER }
+  }
+  const isKnown = profile.caFile !== undefined || profile.tlsPolicyRef === TLS_POLICY
+  return isKnown ? undefined : { member: 'tls_policy_ref', message: UNKNOWN_POLICY }
 }
 
 /** The text for a reference to a policy that does not exist. */
 export const UNKNOWN_POLICY = 'Provider profile references an unknown reviewed policy.'
 const ONE_NETWORK = 'Provider profile allows loopback or private networks, not both.'
+const CA_TOGETHER = 'The policy private-ca and ca_file belong together.'
 const PRIVATE_TOGETHER = 'The policy private-network and allow_private: true belong together.'
 
 const NETWORK_POLICIES: ReadonlySet<string> = new Set([

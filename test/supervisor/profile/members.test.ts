@@ -134,9 +134,15 @@ t.test('providers 1: a client certificate and its key are named together', async
 })
 
 t.test('providers 1: tls_policy_ref is private-ca exactly with ca_file', async t => {
-  for (const members of [{ tls_policy_ref: 'private-ca' }, { ca_file: 'ca.pem' }, { tls_policy_ref: 'other' }]) {
+  const together = 'The policy private-ca and ca_file belong together.'
+  for (const [members, message] of [
+    [{ tls_policy_ref: 'private-ca' }, together],
+    [{ ca_file: 'ca.pem' }, together],
+    [{ ca_file: 'ca.pem', tls_policy_ref: 'other' }, together],
+    [{ tls_policy_ref: 'other' }, 'Provider profile references an unknown reviewed policy.']
+  ] as const) {
     const result = inspectFile(v3(members))
-    expectRefusal(t, result, 'invalid_policy_reference')
+    expectRefusal(t, result, 'invalid_policy_reference', message)
     t.same(result.warnings, ['The problem is in the profile file: profiles[0].tls_policy_ref'])
   }
 })
