@@ -73,16 +73,16 @@ function currentBy(over: 'sum' | 'max', name: GaugeName, labels: Labels): Query 
   return { expr: current(over, name, { where: where(), by: labels }), legend: writeLegend(labels) }
 }
 
-/** Seconds since a point in time, for each value of the labels. */
+/** Seconds since a point in time, for each value of the labels. A series without a sample is written as 0: that is no time. */
 function sinceTime(name: GaugeName, labels: Labels = ['provider']): Query {
   const { expr, legend } = currentBy('max', name, labels)
-  return { expr: `time() - ${expr}`, legend }
+  return { expr: `time() - (${expr} > 0)`, legend }
 }
 
-/** Seconds until a point in time, for each provider. */
+/** Seconds until a point in time, for each provider; 0 is none, as in `sinceTime`. */
 function untilTime(name: GaugeName): Query {
   const { expr, legend } = currentBy('max', name, ['provider'])
-  return { expr: `${expr} - time()`, legend }
+  return { expr: `(${expr} > 0) - time()`, legend }
 }
 
 function writeLegend(labels: Labels): string {

@@ -48,6 +48,12 @@ t.test('expressions name only series and labels of the definitions, and rules th
   }
 })
 
+t.test('no expression takes the 0 of a series without a sample for a time', async t => {
+  const timed = expressions.filter(expression => /_timestamp_seconds/.test(expression))
+  t.ok(timed.length >= 5)
+  for (const expression of timed) t.match(expression, ' > 0', expression)
+})
+
 t.test('every series is on the dashboard or has a reason not to be', async t => {
   const shown = new Set(rows.flatMap(row => row.panels.flatMap(panel => panel.queries.flatMap(q => findNames(q.expr)))))
   const unshown = metricNames.filter(name => !shown.has(name))
