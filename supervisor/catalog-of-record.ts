@@ -95,7 +95,7 @@ export function createCatalogOfRecord(
 
   function expire(profileId: string, ticket: CatalogTicket): void {
     log.warn(
-      { event: 'catalog_lease_expired', profile: profileId },
+      { event: 'catalog_lease_expired', profile_id: profileId },
       'A worker did not finish a model discovery in time'
     )
     record.fail(ticket, LEASE_EXPIRED)
@@ -140,7 +140,7 @@ export function createCatalogOfRecord(
     if (failure === loggedFailures.get(profile)) return
     loggedFailures.set(profile, failure)
     log.warn(
-      { event: 'catalog_discovery_failed', profile, status, code, cause: cause ?? undefined },
+      { event: 'catalog_discovery_failed', profile_id: profile, status, code, cause: cause ?? undefined },
       'The upstream model list could not be fetched'
     )
   }

@@ -5,7 +5,7 @@ import type { TargetChange } from './target-pool.ts'
 
 /** Writes one line, in the worker that found the change. */
 export function logTargetChange(log: Logger, { profileId, upstreamModel, restMs }: TargetChange): void {
-  const fields = { profile: profileId, upstream_model: upstreamModel }
+  const fields = { profile_id: profileId, upstream_model: upstreamModel }
   if (restMs === undefined) {
     log.info({ event: 'target_restored', ...fields }, 'A deployment takes requests again')
     return

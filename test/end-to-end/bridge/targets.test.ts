@@ -79,7 +79,7 @@ t.test('a 429 reaches its client, and the next requests go elsewhere', async t =
   t.equal(failed.stub.requests.length, 1)
   t.match(
     lines.find(({ event }) => event === 'target_rested'),
-    { profile: failed.id, upstream_model: `model-of-${failed.id}`, rest_ms: 60_000 }
+    { profile_id: failed.id, upstream_model: `model-of-${failed.id}`, rest_ms: 60_000 }
   )
 })
 

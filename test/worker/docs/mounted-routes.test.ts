@@ -36,6 +36,7 @@ t.test('every route that any setting mounts has a description', async t => {
     clock: systemClock,
     drainGate: createDrainGate(),
     control: {},
+    routes: { aliases: new Map() },
     metrics: {}
   } as unknown as WorkerRuntime
   const app = Fastify({ exposeHeadRoutes: false })
