@@ -133,18 +133,29 @@ export function createTargetPool(dependencies: TargetPoolDependencies): TargetPo
     return chooseTarget(candidates, { conversation, random })
   }
 
+  /** Asks for the trial of one target after the other, until one is granted or another target is chosen. */
   async function acquireTrial<One extends Target>(
-    { key, target }: { key: string; target: One },
+    trial: { key: string; target: One },
     targets: readonly One[],
     request: TargetRequest
   ): Promise<TargetLease<One> | undefined> {
-    const entry = findEntry(key)
-    entry.isTried = true
-    if (await channel.beginTrial(key)) return lend(target, key, 'trial')
-    // Until this request has chosen, the target counts as tried, so that it is not asked for again.
-    const other = choose(targets, request)
-    entry.isTried = false
-    return other && lend(other.target.target, other.target.key, other.mode)
+    const refused: Entry[] = []
+    let { key, target } = trial
+    for (;;) {
+      const entry = findEntry(key)
+      // Until this request has chosen, the target counts as tried, so that it is not asked for again.
+      entry.isTried = true
+      const isGranted = await channel.beginTrial(key)
+      const other = isGranted ? undefined : choose(targets, request)
+      if (!isGranted) refused.push(entry)
+      if (other?.mode === 'trial') {
+        ;({ key, target } = other.target)
+        continue
+      }
+      for (const one of refused) one.isTried = false
+      if (isGranted) return lend(target, key, 'trial')
+      return other && lend(other.target.target, other.target.key, other.mode)
+    }
   }
 
   function lend<One extends Target>(target: One, key: string, mode: SendMode): TargetLease<One> {

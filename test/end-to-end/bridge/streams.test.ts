@@ -1,4 +1,4 @@
-// Alone: it waits for half a minute, in which other files can run.
+// Alone: it waits for some seconds, in which other files can run.
 
 // Streams and connections over time: pauses, silence, disconnects, limits.
 
@@ -15,14 +15,24 @@ const { aliases } = chat
 const model = aliases.keyless
 
 t.test(
-  'bridge 87, 89: silence of half a minute is a timeout after one attempt, and shorter pauses are none',
-  { timeout: 60_000 },
+  'bridge 87, 89: silence beyond the times of a profile is a timeout after one attempt, shorter ones are none',
   async t => {
-    // All wait at the same time: the pauses of a stream are 16 seconds each.
-    const before = bridge.listCalls().length
+    const hasty = await startBridge(t, {
+      profiles: played => [
+        writeChatProfile({
+          id: 'hasty',
+          baseUrl: chatBaseUrl(played, 'hasty'),
+          aliases: [{ alias: 'hasty/model' }],
+          more: { timeouts: { first_byte_seconds: 4, idle_seconds: 4 } }
+        })
+      ]
+    })
+    const ask = { model: 'hasty/model' }
+    const before = hasty.listCalls().length
+    // All wait at the same time: the pauses of a stream are longer together than the limit of each.
     const paused = families.map(async family => {
-      const prompt = '[[tick:16000]][[reasonform:think]][[chunks:whole]][[usageform:finish]]'
-      const response = await send(gateway.url, family, { model, prompt, isStream: true })
+      const prompt = '[[tick:1500]][[reasonform:think]][[chunks:whole]][[usageform:finish]]'
+      const response = await send(hasty.gateway.url, family, { ...ask, prompt, isStream: true })
       t.equal(response.isCut, false, family.name)
       const outcome = family.readStream(response)
       t.equal(outcome.text, 'whole', family.name)
@@ -31,15 +41,15 @@ t.test(
     })
     const silent = families.flatMap(family =>
       [false, true].map(async isStream => {
-        const put = (prompt: string) => send(gateway.url, family, { model, prompt, isStream })
-        const [late, silent] = await Promise.all([put('[[slow:28000]]'), put('[[slow:31000]]')])
+        const put = (prompt: string) => send(hasty.gateway.url, family, { ...ask, prompt, isStream })
+        const [late, silent] = await Promise.all([put('[[slow:1000]]'), put('[[slow:15000]]')])
         t.equal(late.status, 200, `${family.name}: shorter silence is none`)
         t.equal(silent.status, 504, `${family.name}: ${silent.text}`)
         t.equal(family.readFailure(silent).code, 'provider_timeout')
       })
     )
     await Promise.all([...paused, ...silent])
-    t.equal(bridge.listCalls().length - before, paused.length + 2 * silent.length, 'one attempt each')
+    t.equal(hasty.listCalls().length - before, paused.length + 2 * silent.length, 'one attempt each')
   }
 )
 
