@@ -22,8 +22,10 @@ const queries = rows.flatMap(row =>
   row.panels.flatMap(panel => panel.queries.map(({ expr, legend }) => ({ title: `${panel.title}: ${legend}`, expr })))
 )
 
-/** A gateway has one relational sink at a time, and this one has no search server. */
+/** A gateway has one relational sink at a time, and this one has no search server and an upstream without TLS. */
 const WITHOUT_VALUE: ReadonlySet<string> = new Set([
+  'Certificates of providers end in: {{provider}}',
+  'Certificates for providers end in: {{provider}}',
   'Duration of a write, p95: postgres',
   'Duration of a write, p95: opensearch'
 ])
