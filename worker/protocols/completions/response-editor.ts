@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../
 import type { ResponseEditor, ResponseEditorOptions } from '../face.ts'
 import { JsonEdits } from '../shared/edits.ts'
 import { editFrameData, findFrameData } from '../shared/frame-data.ts'
+import { createLoneText, type LoneText, replaceLoneText } from '../shared/lone-text.ts'
 import { editJson } from '../shared/spans.ts'
 import { type CallEditor, createCallEditor } from './call-editor.ts'
 import { joinParts } from './provider/content-parts.ts'
@@ -30,6 +31,7 @@ export class CompletionsEditor implements ResponseEditor {
   readonly #options: ResponseEditorOptions<ChatCompatibleReading>
   /** The changes of a chunk that only adds text. */
   readonly #plain = new JsonEdits()
+  readonly #model: LoneText
   readonly #choices = new Map<number, Choice>()
   /** Choices of which no chunk has come. */
   #unseen: number
@@ -47,6 +49,7 @@ export class CompletionsEditor implements ResponseEditor {
     this.#unseen = options.reading.choices ?? 1
     this.#unfinished = this.#unseen
     this.#plain.replaceText(['model'], options.publicModel)
+    this.#model = createLoneText('model', options.publicModel)
     if (options.reading.showsUsage !== true) this.#plain.drop('usage')
   }
 
@@ -81,8 +84,13 @@ export class CompletionsEditor implements ResponseEditor {
   }
 
   #edit(frame: Buffer): Buffer {
-    const isPlain = this.#unseen <= 0 && !SPECIAL.test(frame.toString('latin1'))
-    if (isPlain) return editFrameData(frame, data => editJson(data, this.#plain).edited)
+    const text = frame.toString('latin1')
+    const isPlain = this.#unseen <= 0 && !SPECIAL.test(text)
+    if (isPlain) {
+      const keepsAll = this.#options.reading.showsUsage === true || !text.includes('"usage"')
+      const replace = (data: Buffer) => (keepsAll ? replaceLoneText(data, this.#model) : undefined)
+      return editFrameData(frame, data => replace(data) ?? editJson(data, this.#plain).edited)
+    }
     const data = findFrameData(frame)
     const payload = data === undefined ? undefined : tryParseJson(data.toString('utf8'))
     return isJsonObject(payload) ? this.#editChunk(payload, frame) : frame
