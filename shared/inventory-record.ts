@@ -36,7 +36,7 @@ export interface InventoryRecord {
 export interface InventoryRecordDependencies {
   readonly profileId: string
   readonly nowMs: () => number
-  /** Whether the catalog is served without this inventory: then nobody waits for a provider that has just failed. */
+  /** Whether the catalog is served without this inventory: then no request waits for a provider that has just failed. */
   readonly isOptional: () => boolean
   /** Called after each change of the inventory, before the replies. */
   readonly onChange: () => void

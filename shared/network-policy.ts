@@ -45,7 +45,7 @@ export function allowsAddressClass(policy: AddressPolicy, found: AddressClass, i
 /**
  * The class of the host of a URL by its letters. The URL parser has turned every numeric spelling of
  * an IPv4 address into its dotted form, and every look-alike letter into ASCII. An address that
- * carries another one is forbidden: whoever writes a URL can write the address inside.
+ * carries another one is forbidden: the author of a URL can write the address inside.
  */
 export function classifyHost(url: string): { type: 'name' | 'address'; found: AddressClass } {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '')

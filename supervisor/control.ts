@@ -1,16 +1,14 @@
 // Feeds the lifecycle with the events of the fleet, the timers and the operator, and applies the effects that it returns.
 
-import { createCatalogComposition } from '../shared/catalog-composition.ts'
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
 import { writeTransferredCredentials, writeTransferredSettings } from '../shared/settings/transfer.ts'
 import { writeWriterSettings } from '../shared/settings/writer-settings.ts'
-import { createCatalogOfRecord } from './catalog-of-record.ts'
 import type { ForkChild } from './child-process.ts'
-import { createConcurrencyBroker } from './concurrency-broker.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import { createFleet, type Fleet, type FleetEvent } from './fleet.ts'
+import { createFleet, type FleetEvent } from './fleet.ts'
+import { createHostServices } from './host-services.ts'
 import {
   advanceLifecycle,
   initialLifecycleState,
@@ -21,14 +19,11 @@ import {
 import { createLogRotation } from './log-rotation.ts'
 import type { MetricsMessageKind, SupervisorMetrics } from './metrics/supervisor-metrics.ts'
 import type { HealthPolicy } from './process-keeper.ts'
-import { createHealthOfRecord } from './provider-health.ts'
 import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
-import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { createServiceManager } from './service-manager.ts'
 import type { OperatorSignals } from './signals.ts'
 import { StartFailure, workerFailure } from './start-failure.ts'
-import { createTargetRests } from './target-rests.ts'
 import { createWriterKeeper, type WriterEvent, type WriterKeeper, type WriterMetricsMessage } from './writer-keeper.ts'
 
 /** How long cancelled requests have for their last response. */
@@ -99,31 +94,20 @@ export function startControl(dependencies: ControlDependencies, options: Control
     cleanup: CLEANUP_MS
   }
 
-  const send: Fleet['send'] = (owner, message) => fleet.send(owner, message)
-  const broker = createConcurrencyBroker({ send }, settings, profiles.profiles)
-  const catalog = createCatalogOfRecord(
+  // The fleet needs the handlers of the services, and they need the fleet for what they send later.
+  const services = createHostServices(
     {
       log,
-      nowMs: Date.now,
-      send,
-      broadcast: message => fleet.broadcast(message),
-      nextReadyOwner: () => fleet.nextReadyOwner(),
-      onFilled: () => dispatch({ kind: 'catalog-filled' })
+      fleet: {
+        send: (owner, message) => fleet.send(owner, message),
+        broadcast: message => fleet.broadcast(message),
+        nextReadyOwner: () => fleet.nextReadyOwner(),
+        readyOwners: () => fleet.readyOwners()
+      },
+      onCatalogFilled: () => dispatch({ kind: 'catalog-filled' })
     },
-    {
-      composition: createCatalogComposition(profiles, { configRevision: revisions.config, startedAtMs: Date.now() }),
-      upstreamTimeoutMs: settings.upstream.timeout * 1000
-    }
+    options.plan
   )
-  const targetRests = createTargetRests(
-    { send, broadcast: message => fleet.broadcast(message), nowMs: () => performance.now() },
-    profiles
-  )
-  const health = createHealthOfRecord(
-    { broadcast: message => fleet.broadcast(message) },
-    profiles.profiles.map(({ profileId }) => profileId)
-  )
-  const running = createRunningCollector({ send, readyOwners: () => fleet.readyOwners() })
   const transferredSettings = writeTransferredSettings(settings)
   const transferredCredentials = writeTransferredCredentials(credentials)
   const fleet = createFleet(
@@ -132,14 +116,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       nowMs: () => performance.now(),
       random: Math.random,
       fork: dependencies.forkWorker,
-      services: {
-        ...broker.handlers,
-        ...catalog.handlers,
-        ...health.handlers,
-        ...running.handlers,
-        ...targetRests.handlers,
-        ...(metrics?.handlers ?? ignoreMetrics)
-      },
+      services: { ...services.handlers, ...(metrics?.handlers ?? ignoreMetrics) },
       onEvent: receive
     },
     {
@@ -158,10 +135,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fingerprintKey: options.fingerprintKey,
         listen: options.listen,
         isQuiet: options.isQuiet,
-        catalog: catalog.current() ?? null,
-        providerHealth: [...health.current()],
+        ...services.snapshot(),
         isHostStarted: state.phase === 'live',
-        rests: targetRests.list(),
         writerSocket: writerSocketPath ?? null
       })
     }
@@ -183,9 +158,9 @@ export function startControl(dependencies: ControlDependencies, options: Control
     profiles,
     lifecycle: () => state,
     fleet,
-    slots: broker,
-    catalog,
-    health
+    slots: services.slots,
+    catalog: services.catalog,
+    health: services.health
   })
   const reopenLogs = () => {
     runtimeLog.reopen()
@@ -229,10 +204,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         dispatch(event)
         break
       case 'worker-exited':
-        broker.releaseOwner(event.owner)
-        catalog.releaseOwner(event.owner)
-        running.releaseOwner(event.owner)
-        targetRests.releaseOwner(event.owner)
+        services.releaseOwner(event.owner)
         metrics?.releaseOwner(event.owner)
         break
       case 'all-exited':
@@ -322,7 +294,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         log.info({ event: 'startup_complete' }, 'Application startup complete')
         if (servedAddress !== undefined) dependencies.onServing(servedAddress)
         serviceManager?.showStatus('waiting for the model list')
-        catalog.startWarmUp()
+        services.catalog.startWarmUp()
         break
       case 'announce-readiness':
         serviceManager?.ready()
@@ -389,7 +361,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       const secondsLeft = Math.max(0, Math.ceil((timerDurationsMs.drain - elapsedMs) / 1000))
       const active = fleet.activeRequests()
       log.info(
-        { event: 'drain_progress', active, waiting: broker.counts().waiting, seconds_left: secondsLeft },
+        { event: 'drain_progress', active, waiting: services.slots.counts().waiting, seconds_left: secondsLeft },
         'Draining'
       )
       serviceManager?.showStatus(`draining ${active} active`)
@@ -402,9 +374,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
     ignoreReopenSignals()
     serviceManager?.close()
     rotation.close()
-    catalog.close()
-    health.close()
-    broker.close()
+    services.close()
     if (exitCode === EXIT_CODES.cleanupExceeded) {
       dependencies.writeError('cleanup_exceeded: closing took longer than its bound')
     }

@@ -145,7 +145,7 @@ t.test('each profile has its own lease, its own failures and its own warm-up', a
   receive(2, { kind: 'catalog-failed', requestId: 5, failure })
   t.match(sent.splice(0).at(-1), { kind: 'catalog-unavailable', requestId: 5 })
   receive(2, { kind: 'catalog-refresh', requestId: 6, profileId: 'two', force: false })
-  t.match(sent.splice(0), [{ kind: 'catalog-unavailable', requestId: 6 }], 'nobody waits for it again at once')
+  t.match(sent.splice(0), [{ kind: 'catalog-unavailable', requestId: 6 }], 'no request waits for it again at once')
   receive(2, { kind: 'catalog-refresh', requestId: 7, profileId: 'two', force: true })
   t.match(sent.splice(0), [{ kind: 'catalog-lease', requestId: 7 }])
   receive(2, { kind: 'catalog-refresh', requestId: 8, profileId: 'unknown', force: true })

@@ -83,7 +83,7 @@ export const destinationRows: readonly DestinationRow[] = [
   ]),
   ...literal('', ['[2001:0:4136:e378:8000:63bf:5601:5601]', '[fd00:64::a9fe:a9fe]', '[fd00::5efe:169.254.169.254]']),
   ...literal('', ['[2606:4700::a9fe:a9fe]', '[fd99::100.100.100.200]', '\uff11\uff16\uff19.254.169.254']),
-  // An address inside of another one: a network gives such an address, nobody writes it.
+  // An address inside of another one: a network gives such an address, no operator writes it.
   ...carrier(PUBLIC, ['[::ffff:8.8.8.8]', '[64:ff9b::808:808]']),
   ...carrier(PRIVATE, ['[::ffff:10.0.0.1]', '[64:ff9b::a00:1]']),
   ...carrier(LOOPBACK, ['[::ffff:127.0.0.1]']),
@@ -124,7 +124,7 @@ export const destinationRows: readonly DestinationRow[] = [
   name('llm.example.com', 'Prqx', ['fe80::1%eth0'], ''),
   name('llm.example.com', 'Prqx', [], ''),
   name('metadata.google.internal.example', 'Prqx', ['8.8.8.8'], PUBLIC),
-  // Names under which clouds give credentials, whatever they resolve to.
+  // Names under which clouds give credentials, at any address.
   ...[
     ...['metadata.google.internal', 'METADATA.Google.Internal.', 'x.metadata.google.internal', 'metadata.goog'],
     ...['metadata.azure.internal', 'instance-data', 'Instance-Data.', 'instance-data.ec2.internal', 'metadata'],

@@ -11,7 +11,7 @@ t.test('providers 14: a discovery whose worker is killed is made by the next wor
   state.isSilent = true
   const { url, process: supervisor } = await startProfileProcesses(t, {
     profiles: [writeDiscovered({ id: 'local', baseUrl })],
-    // A lease that nobody ends lasts two seconds longer than this.
+    // A lease that no worker ends lasts two seconds longer than this.
     env: { GATEWAY_WORKERS: '2', UPSTREAM_TIMEOUT: '120' }
   })
   await waitUntil(() => state.lists === 1, 'one worker asks')

@@ -1,5 +1,5 @@
 // The cases of `private-network.long.test.ts`, which runs them in a network of their own. Every
-// address here belongs to this process, those of clouds too: they are traps, and whoever connects to
+// address here belongs to this process, those of clouds too: they are traps, and each connection to
 // one is remembered.
 
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'

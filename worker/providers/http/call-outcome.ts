@@ -2,7 +2,7 @@
 
 import { CallFailure, type TransportOutcome } from './call-failure.ts'
 
-/** The class of a failure, in the words of the log (operations.md 7.3): whatever keeps a credential away is `credential_error`. */
+/** The class of a failure, in the words of the log (operations.md 7.3): every failure to get a credential is `credential_error`. */
 export type FailureClass = TransportOutcome | `http_${number}`
 
 export interface CallOutcome {

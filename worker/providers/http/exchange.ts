@@ -4,14 +4,15 @@
 
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import { type Bytes, countBytes } from '../../../shared/bytes.ts'
+import type { Bytes } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { createTurnBatch } from '../../performance/turn-batch.ts'
-import { createTurnBudget } from '../../performance/turn-budget.ts'
 import type { ResponseHead } from '../../protocols/face.ts'
 import { abortError } from './abort.ts'
+import { isOnePiece, sendInPieces, writeLength } from './body-pieces.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
 import type { RequestDispatcher } from './forward-dispatcher.ts'
+import { PhaseTimer } from './phase-timer.ts'
 import { responseTurns } from './response-turns.ts'
 import { isStale } from './stale-connections.ts'
 
@@ -94,23 +95,6 @@ export interface ExchangeOptions {
   onSettled?: ((observation: ExchangeObservation) => void) | undefined
 }
 
-/**
- * Bodies above this size go out in pieces, and each piece that the connection takes renews the time limit: a slow link may need
- * longer than the limit for a large file.
- */
-const BODY_PIECE_BYTES = 512 * 1024
-
-/**
- * The HTTP client asks for the next piece when the connection has taken this one, but not after a piece that its buffer (64 KB) has room for.
- */
-const AWAITED_PIECE_BYTES_MIN = 128 * 1024
-
-/**
- * What is sent of all large bodies before other work of the event loop has its turn: while a provider reads as fast as it can, the system
- * takes one piece after the other, and a body of 8 MB would be written in one turn.
- */
-const sendBudget = createTurnBudget(BODY_PIECE_BYTES)
-
 /** A small read never waits: it is cheap, and would stand behind the reads of fast responses. */
 const SMALL_READ_BYTES = 4096
 /** The same for a read that ends the response, as that of most whole responses does. */
@@ -142,10 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   readonly #reject: (reason: unknown) => void
   #controller: Dispatcher.DispatchController | undefined
   #phase: Phase = 'connecting'
-  #limitMs = 0
-  /** Runs out when the phase takes too long; undefined while nothing is limited. */
-  #timer: NodeJS.Timeout | undefined
-  #totalTimer: NodeJS.Timeout | undefined
+  readonly #timer = new PhaseTimer(limitMs => this.#breakOff(timeoutFailure(this.#phase, limitMs)))
   #status: number | undefined
   #startedAtMs: number | undefined
   #isSettled = false
@@ -175,7 +156,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   start(): void {
     const { dispatcher, signal, totalMs } = this.#options
-    if (totalMs !== undefined) this.#totalTimer = setTimeout(this.#onTotalTimeout, totalMs, totalMs)
+    if (totalMs !== undefined) this.#timer.limitTotal(totalMs, this.#onTotalTimeout)
     signal.addEventListener('abort', this.#onAbort, { once: true })
     this.#dispatch(dispatcher)
   }
@@ -186,7 +167,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       origin,
       path: request.path,
       method: request.method,
-      headers: writeHeaders(request),
+      headers: writeLength(request.headers, request.body),
       // Both limits are kept by this class, where a pause does not count as silence of the provider.
       headersTimeout: 0,
       bodyTimeout: 0
@@ -216,7 +197,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   }
 
   onBodySent(): void {
-    if (!this.#isSettled && this.#phase === 'sending' && this.#isPieced) this.#timer?.refresh()
+    if (!this.#isSettled && this.#phase === 'sending' && this.#isPieced) this.#timer.refresh()
   }
 
   onRequestSent(): void {
@@ -267,7 +248,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
       return
     }
     this.#isReplaced = true
-    this.#stopTimer()
+    this.#timer.pause()
     this.#phase = 'connecting'
     queueMicrotask(() => {
       if (this.#isSettled) return
@@ -279,7 +260,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   pause(): void {
     if (this.#isSettled || this.#isPaused) return
     this.#isPaused = true
-    this.#stopTimer()
+    this.#timer.pause()
     this.#controller?.pause()
   }
 
@@ -323,7 +304,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
    */
   #holdPieces(): void {
     this.#isHeld = true
-    this.#stopTimer()
+    this.#timer.pause()
     if (!this.#isEnded) this.#controller?.pause()
     void responseTurns.wait().then(() => {
       this.#isHeld = false
@@ -354,8 +335,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #outgoingBody(body: Bytes): Uint8Array | Readable {
     if (isOnePiece(body)) return body
     this.#isPieced = true
-    // The HTTP client takes an iterable as well, which its types leave out, and never asks it for a piece ahead as it does a stream.
-    return cutPieces(body, this.#options.request.onBodyTaken) as unknown as Readable
+    return sendInPieces(body, this.#options.request.onBodyTaken)
   }
 
   #fail(thrown: unknown): void {
@@ -389,23 +369,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
 
   #enter(phase: Phase, limitMs: number): void {
     this.#phase = phase
-    // Limits of adjacent phases are often equal, and restarting a timer costs less than replacing it.
-    if (this.#timer !== undefined && limitMs === this.#limitMs) {
-      this.#timer.refresh()
-      return
-    }
-    this.#stopTimer()
-    this.#limitMs = limitMs
-    if (limitMs > 0) this.#timer = setTimeout(this.#onTimeout, limitMs)
-  }
-
-  #stopTimer(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-  }
-
-  readonly #onTimeout = (): void => {
-    this.#breakOff(timeoutFailure(this.#phase, this.#limitMs))
+    this.#timer.begin(limitMs)
   }
 
   readonly #onTotalTimeout = (totalMs: number): void => {
@@ -427,8 +391,7 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
   #settle(status: string): boolean {
     if (this.#isSettled) return false
     this.#isSettled = true
-    this.#stopTimer()
-    clearTimeout(this.#totalTimer)
+    this.#timer.end()
     this.#options.receiver.onClosed?.()
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = this.#startedAtMs === undefined ? 0 : performance.now() - this.#startedAtMs
@@ -436,26 +399,3 @@ class Exchange implements Dispatcher.DispatchHandler, ExchangeControl {
     return true
   }
 }
-
-function isOnePiece(body: Bytes): body is Uint8Array {
-  return body instanceof Uint8Array && body.byteLength <= BODY_PIECE_BYTES
-}
-
-/** The HTTP client cannot see the length of a body in pieces, and without a length the body would go out chunked. */
-function writeHeaders({ headers, body }: ExchangeRequest): string[] {
-  return body === undefined || isOnePiece(body) ? headers : [...headers, 'content-length', String(countBytes(body))]
-}
-
-async function* cutPieces(body: Bytes, onTaken = IGNORED): AsyncGenerator<Uint8Array> {
-  for (const part of body instanceof Uint8Array ? [body] : body) {
-    for (let start = 0; start < part.byteLength; start += BODY_PIECE_BYTES) {
-      const piece = part.subarray(start, start + BODY_PIECE_BYTES)
-      while (!sendBudget.take(piece.byteLength)) await sendBudget.wait()
-      // Copied where the connection may still hold it when the body is said to be taken.
-      yield piece.byteLength < AWAITED_PIECE_BYTES_MIN ? Buffer.from(piece) : piece
-    }
-  }
-  onTaken()
-}
-
-const IGNORED = (): void => undefined

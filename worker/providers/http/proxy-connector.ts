@@ -13,7 +13,7 @@ type Connector = buildConnector.connector
 type Callback = buildConnector.Callback
 
 /**
- * Returns a connector that always leads to the proxy, whatever origin it is asked for. Its failures are `ProxyError`.
+ * Returns a connector that leads to the proxy for every origin. Its failures are `ProxyError`.
  * @param dial connects to a host, with TLS where the scheme asks for it.
  */
 export function createProxyDial({ origin }: ProxyServer, dial: Connector): Connector {

@@ -1,10 +1,10 @@
 // Where the credential of a profile goes, and the life of a token that is fetched with it (providers.md 1 and 2).
 
-import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { ProfileAuth } from '../../../../shared/profile.ts'
 import { createAuthority } from '../../../support/certificates.ts'
 import { startForwardProxy } from '../../../support/forward-proxy.ts'
+import { waitUntil } from '../../../support/processes.ts'
 import {
   startTokenServer,
   TOKEN_CANARY,
@@ -29,7 +29,7 @@ const OWN_HEADERS: Record<Kind, string> = {
 const KEY = 'sk-c4nary/+==&?#'
 const ACCOUNT = { id: 'app c4nary:1', secret: 's3cret-c4nary~/+:&%' }
 const SECRETS = { APP_ID: ACCOUNT.id, APP_SECRET: ACCOUNT.secret }
-/** Every text that no output may have, whatever its form. */
+/** Every text that no output may have, in any form. */
 const CANARIES = /c4nary|tok3n-canary|w0rds-of/
 
 type Call = (options?: { isStream?: boolean; signal?: AbortSignal }) => Promise<string>
@@ -226,7 +226,7 @@ t.test('providers 12: a token is replaced in the last fifth of its lifetime, whi
   t.equal(server.stub.requests.length, 2)
   release()
   server.behave()
-  while (fetches.length < 2) await setTimeout(5)
+  await waitUntil(() => fetches.length >= 2, 'the replacement has ended')
   server.revokeAll()
   t.same(server.issued.length, 2)
   pass(HOUR_MS / 2)
@@ -243,7 +243,7 @@ t.test(
     )
     pass(0.9 * HOUR_MS)
     t.equal(await call(), 'hi')
-    while (fetches.length < 2) await setTimeout(5)
+    await waitUntil(() => fetches.length >= 2, 'the replacement has ended')
     for (const isStream of [false, true]) t.equal(await call({ isStream }), 'hi')
     t.equal(server.stub.requests.length, 2, 'not with every call')
     t.match(linesOf('upstream_token_failed'), [
@@ -254,7 +254,7 @@ t.test(
     pass(5_000)
     server.behave()
     t.equal(await call(), 'hi')
-    while (fetches.length < 3) await setTimeout(5)
+    await waitUntil(() => fetches.length >= 3, 'the second replacement has ended')
     t.same(fetches, ['fetched', 'failed', 'fetched'])
 
     pass(2 * HOUR_MS)
@@ -472,7 +472,6 @@ t.test('providers 12: a slow token server delays the calls that need it, and is 
   await server.stub.arrived(1)
   abort.abort()
   t.match(await rejection(leaving), { code: 'client_disconnected' })
-  await setTimeout(50)
   release()
   t.same(await Promise.all(staying), ['hi', 'hi'])
   t.equal(server.stub.requests.length, 1)
@@ -617,5 +616,5 @@ t.test('closing ends a pending fetch, and is no failure of the token server', as
   t.match(await waiting, { code: 'gateway_not_ready', status: 503 })
   t.same(fetches, [])
   t.same(linesOf('upstream_token_failed'), [])
-  while (server.stub.openSockets() > 0) await setTimeout(5)
+  await waitUntil(() => server.stub.openSockets() === 0, 'the connections are closed')
 })

@@ -82,7 +82,7 @@ t.test("the provider's wait is kept, and one of more than 5 s is the client's", 
 t.test('nothing is repeated once the client has seen a part of the response', async t => {
   const breakOff: StubHandler = (request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write('data: BEGIN\n\ndata: one\n\n', () => setTimeout(() => request.socket.destroy(), 20))
+    response.write('data: BEGIN\n\ndata: one\n\n', () => request.socket.end())
   }
   const { stub, ask } = await start(t, [breakOff], 3)
   const sink = await ask(true)
@@ -94,7 +94,7 @@ t.test('nothing is repeated once the client has seen a part of the response', as
 t.test('a whole response that breaks off is repeated: the client has seen nothing of it', async t => {
   const breakOff: StubHandler = (request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.write('{"words":', () => setTimeout(() => request.socket.destroy(), 20))
+    response.write('{"words":', () => request.socket.end())
   }
   const { stub, ask } = await start(t, [breakOff], 1)
   t.equal((await ask(false)).text(), 'a')

@@ -37,7 +37,7 @@ async function startProvider(t: Test, { clientCa, ...own }: ServerOptions = {}) 
     ({ socket }, response) => {
       const { subject } = (socket as TLSSocket).getPeerCertificate()
       // Each call makes its own connection.
-      sendJson(response, 200, { words: [String(subject?.CN ?? 'nobody')] }, { connection: 'close' })
+      sendJson(response, 200, { words: [String(subject?.CN ?? 'no certificate')] }, { connection: 'close' })
     },
     { tls }
   )
@@ -208,7 +208,7 @@ t.test('a profile without usable files fails by itself, until they are there', a
     t.match(failures(), [{ error_type: 'tls_error', cause: /^ERR_TLS_FILES: ca_file must name a / }])
   }
   copyFileSync(authority.certFile, caFile)
-  t.equal(await ask(), 'nobody')
+  t.equal(await ask(), 'no certificate')
 })
 
 t.test('the end of both certificates is known, without a proxy and through one', async t => {

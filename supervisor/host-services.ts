@@ -1,0 +1,68 @@
+// What the workers of a host share through the supervisor: slots, the catalog, health of providers, rests of targets, and the list of
+// running requests. A further one is added here.
+
+import { createCatalogComposition } from '../shared/catalog-composition.ts'
+import type { ConfigureMessage } from '../shared/ipc/messages.ts'
+import type { Logger } from '../shared/logging.ts'
+import { createCatalogOfRecord } from './catalog-of-record.ts'
+import { createConcurrencyBroker } from './concurrency-broker.ts'
+import type { Fleet } from './fleet.ts'
+import { createHealthOfRecord } from './provider-health.ts'
+import { createRunningCollector } from './running-requests.ts'
+import type { RuntimePlan } from './runtime-plan.ts'
+import { createTargetRests } from './target-rests.ts'
+
+export interface HostServicesDependencies {
+  readonly log: Logger
+  readonly fleet: Pick<Fleet, 'send' | 'broadcast' | 'nextReadyOwner' | 'readyOwners'>
+  /** Called once, when the catalog is filled for the first time. */
+  readonly onCatalogFilled: () => void
+}
+
+export type HostServices = ReturnType<typeof createHostServices>
+
+/** Creates all services. None of them sends anything before a worker asks or `catalog.startWarmUp` is called. */
+export function createHostServices(
+  { log, fleet, onCatalogFilled }: HostServicesDependencies,
+  { settings, profiles, revisions }: Pick<RuntimePlan, 'settings' | 'profiles' | 'revisions'>
+) {
+  const { send, broadcast, nextReadyOwner, readyOwners } = fleet
+  const nowMs = () => performance.now()
+  const slots = createConcurrencyBroker({ send }, settings, profiles.profiles)
+  const catalog = createCatalogOfRecord(
+    { log, nowMs: Date.now, send, broadcast, nextReadyOwner, onFilled: onCatalogFilled },
+    {
+      composition: createCatalogComposition(profiles, { configRevision: revisions.config, startedAtMs: Date.now() }),
+      upstreamTimeoutMs: settings.upstream.timeout * 1000
+    }
+  )
+  const targetRests = createTargetRests({ send, broadcast, nowMs }, profiles)
+  const profileIds = profiles.profiles.map(({ profileId }) => profileId)
+  const health = createHealthOfRecord({ broadcast }, profileIds)
+  const running = createRunningCollector({ send, readyOwners })
+  return {
+    slots,
+    catalog,
+    health,
+    handlers: {
+      ...slots.handlers,
+      ...catalog.handlers,
+      ...health.handlers,
+      ...running.handlers,
+      ...targetRests.handlers
+    },
+    /** What a worker gets with its configuration, so that a respawned one knows what the others know. */
+    snapshot: (): Pick<ConfigureMessage, 'catalog' | 'providerHealth' | 'rests'> => ({
+      catalog: catalog.current() ?? null,
+      providerHealth: [...health.current()],
+      rests: targetRests.list()
+    }),
+    /** Takes back what a worker process that has exited held. */
+    releaseOwner(owner: number): void {
+      for (const service of [slots, catalog, running, targetRests]) service.releaseOwner(owner)
+    },
+    close(): void {
+      for (const service of [catalog, health, slots]) service.close()
+    }
+  }
+}
