@@ -75,8 +75,14 @@ t.test('both workers show what the calls of both have seen, and what a dead one 
   t.match(find(providers, 'unused'), { last_success_at: null, last_failures: [] })
   t.notMatch(JSON.stringify(providers), /My words/)
   t.equal((await get(`${gateway.url}/ready`)).status, 200, 'readiness does not depend on it')
-  const line = readLog(gateway).find(({ event }) => event === 'upstream_call_failed')
-  t.match(line, { profile_id: 'broken', alias: 'a/broken', upstream_model: 'emulator-large', error_type: 'http_503' })
+  const findLine = () => readLog(gateway).find(({ event }) => event === 'upstream_call_failed')
+  await waitUntil(() => findLine() !== undefined, 'the line is in the log')
+  t.match(findLine(), {
+    profile_id: 'broken',
+    alias: 'a/broken',
+    upstream_model: 'emulator-large',
+    error_type: 'http_503'
+  })
 
   const metrics = await scrape(gateway)
   const sampleOf = (name: string, labels: Record<string, string>) =>

@@ -1,5 +1,4 @@
-// Providers that send more than a response may have: what is read of them once a bound is met, and
-// pictures that are large and within the bounds.
+// Providers that send more than a response may have: what is read of them once a bound is met.
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -7,7 +6,7 @@ import t from 'tap'
 import { waitUntil } from '../../support/processes.ts'
 import { startProfileGateway, writeChatProfile } from '../../support/profile-gateway.ts'
 import { type Family, families, send } from './families.ts'
-import { type Kind, startProvider, starts, testPictures } from './streaming-providers.ts'
+import { type Kind, startProvider, starts } from './streaming-providers.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** What the kernels and the connections hold on the way: it leaves the provider although nothing of it is read. */
@@ -45,6 +44,3 @@ for (const kind of Object.keys(starts) as Kind[]) {
     }
   })
 }
-
-// More than an event could once have; `pictures.long.test.ts` has the size of a large one.
-testPictures(3_000_000)
