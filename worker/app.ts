@@ -3,6 +3,7 @@
 import { systemClock } from '../shared/clock.ts'
 import { withDeadline } from '../shared/deadline.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
+import type { ResponseStore } from '../shared/memory/store.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { RunningRequests } from '../shared/running-request.ts'
 import type { Settings } from '../shared/settings.ts'
@@ -84,6 +85,8 @@ export interface WorkerAppParts {
   operations?: ServedOperations
   /** Observers in addition to those that the settings switch on. */
   observers?: readonly RequestObserver[]
+  /** The store of responses. Absent: that of the settings. */
+  memory?: ResponseStore
 }
 
 /**
@@ -190,7 +193,7 @@ interface RuntimeParts {
 
 function createRuntime(
   options: WorkerAppOptions,
-  { faces, kinds, operations = servedOperations }: WorkerAppParts,
+  { faces, kinds, operations = servedOperations, memory }: WorkerAppParts,
   { routes, translator, observation, probes, writer, recordRoom, health }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
@@ -230,6 +233,7 @@ function createRuntime(
     workerId: options.workerId,
     metrics: options.metrics,
     writer,
+    memory,
     version,
     log,
     control,

@@ -4,6 +4,7 @@ import type { SettingType } from './types.ts'
 export type SettingsSection =
   | 'Process'
   | 'Requests'
+  | 'Memory of Responses'
   | 'Access'
   | 'Runtime log'
   | 'Traffic log'

@@ -3,6 +3,7 @@
 // `traffic-rows.ts` and `upstream-rows.ts` (bridge.md 2).
 import { availableParallelism } from 'node:os'
 import { type SectionRows, section } from './row.ts'
+import { responsesRows } from './store-rows.ts'
 import { trafficLogRows } from './traffic-rows.ts'
 import * as kind from './types.ts'
 import { proxyRows, upstreamRows } from './upstream-rows.ts'
@@ -89,11 +90,6 @@ function requestRows(add: SectionRows) {
       'Embeddings model for requests that name no model.'
     ),
     GATEWAY_DEFAULT_MAX_TOKENS: add.optional(positive, 'Limit of output tokens for native requests that set none.'),
-    GATEWAY_RESPONSES_STORE_DEFAULT: add.withDefault(
-      kind.boolean,
-      'false',
-      'Store the conversation of a v2 Responses request that has no `store`.'
-    ),
     GATEWAY_ENABLE_IMAGES: add.withDefault(kind.boolean, 'true', 'Accept images on native routes.'),
     GATEWAY_JSON_OBJECT_MODE: add.withDefault(
       kind.oneOf(['reject', 'any_object']),
@@ -306,6 +302,7 @@ function adminRows(add: SectionRows) {
 export const settingsTable = Object.freeze({
   ...processRows(section('Process')),
   ...requestRows(section('Requests')),
+  ...responsesRows(section('Memory of Responses')),
   ...accessRows(section('Access')),
   ...runtimeLogRows(section('Runtime log')),
   ...trafficLogRows(section('Traffic log')),

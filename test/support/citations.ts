@@ -27,6 +27,7 @@ export const pageNames = [
   'content',
   'decisions',
   'field-lessons',
+  'memory',
   'messages',
   'operations',
   'providers',
@@ -50,7 +51,7 @@ const UNKNOWN_FORMS = new RegExp(
     String.raw`\b[Dd]ecisions?,? \d+`,
     String.raw`\b[Ff]ield lessons? [A-O]\d*`,
     String.raw`\b[Ss]pec(?:ification)?,? (?:section )?\d+(?:\.\d+)*`,
-    String.raw`\b(?:design|gateway-specification|memory|keys)\.md\b`,
+    String.raw`\b(?:design|gateway-specification|keys)\.md\b`,
     String.raw`\.\./shared/(?:contracts|spec|design|decisions|style)\b`
   ].join('|'),
   'g'

@@ -30,7 +30,7 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
       apiMode: readParameters('query', query, modeParameters).api_mode ?? apiMode,
       requestId,
       attachmentIds: readAttachmentIds(request),
-      storesByDefault: settings.responsesStoreDefault,
+      storesByDefault: settings.responsesStoreDefault === true,
       nowSeconds: Math.floor(clock.nowMs() / 1000)
     }
     const { body } = await audit.run(request.context, { action: 'debug_translate' }, () =>

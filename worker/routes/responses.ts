@@ -9,7 +9,7 @@ import { createChatHandler } from './chat.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function createResponsesHandlers(runtime: WorkerRuntime): OperationHandlers<'createResponse'> {
-  const storesByDefault = runtime.settings.responsesStoreDefault
+  const storesByDefault = runtime.settings.responsesStoreDefault === true
   const create = createChatHandler(runtime, {
     protocol: 'responses',
     face: responsesFace,

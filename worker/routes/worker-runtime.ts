@@ -1,5 +1,6 @@
 // The parts of a worker that its routes use; each is created once, when the worker starts.
 
+import type { ResponseStore } from '../../shared/memory/store.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import type { WorkerMetrics } from '../control/metrics-channel.ts'
 import type { CatalogReader } from '../execution/catalog.ts'
@@ -16,6 +17,8 @@ export interface WorkerRuntime extends ExecutionRuntime {
   readonly metrics: WorkerMetrics | undefined
   /** To the process that stores traffic records; undefined where none runs. */
   readonly writer: WriterConnection | undefined
+  /** Where responses are stored; undefined where nothing is (decisions.md 89). */
+  readonly memory: ResponseStore | undefined
   readonly catalog: CatalogReader
   readonly readReadiness: ReadReadiness
 }
