@@ -1,6 +1,8 @@
 // The one taxonomy of failures of a request. A family turns an error into its own status and body in exactly one place
 // (`protocols/<family>/client/errors.ts`); no other code builds an error body.
 
+import { StoreUnavailable } from '../../shared/memory/store.ts'
+
 /** The class of a failure: each family has one word of its own for each of these. */
 export type ErrorKind =
   | 'invalid-request'
@@ -98,6 +100,22 @@ export const familyErrorDefinitions = {
     status: 404,
     kind: 'not-found',
     text: 'The previous response does not exist.'
+  },
+  // The memory of Responses (memory.md 4).
+  object_not_found: {
+    status: 404,
+    kind: 'not-found',
+    text: 'Nothing is stored under this id.'
+  },
+  conversation_busy: {
+    status: 409,
+    kind: 'invalid-request',
+    text: 'Another response is being created in this conversation.'
+  },
+  store_unavailable: {
+    status: 503,
+    kind: 'overloaded',
+    text: 'The store of responses is not available.'
   },
   // Routing.
   unknown_url: { status: 404, kind: 'not-found', text: 'Unknown request URL.' },
@@ -387,9 +405,15 @@ export class GatewayError extends Error {
   }
 }
 
-/** Turns a thrown value into a `GatewayError`: any other value becomes the cause of an `internal_error`. */
+/**
+ * Turns a thrown value into a `GatewayError`: a store that gave no answer is `store_unavailable` (memory.md 6), and any other value becomes
+ * the cause of an `internal_error`.
+ */
 export function toGatewayError(thrown: unknown): GatewayError {
-  return GatewayError.is(thrown) ? thrown : new GatewayError('internal_error', { cause: thrown })
+  if (GatewayError.is(thrown)) return thrown
+  return new GatewayError(thrown instanceof StoreUnavailable ? 'store_unavailable' : 'internal_error', {
+    cause: thrown
+  })
 }
 
 /**

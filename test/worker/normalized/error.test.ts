@@ -1,4 +1,5 @@
 import t from 'tap'
+import { StoreUnavailable } from '../../../shared/memory/store.ts'
 import { errorDefinitions, GatewayError, invalidRequest, toGatewayError } from '../../../worker/normalized/index.ts'
 
 t.test('an error takes status, kind and text from its code unless options override them', async t => {
@@ -24,4 +25,10 @@ t.test('an error is known by its brand, and any other value becomes the cause of
   t.equal(error.code, 'internal_error')
   t.equal(error.cause, thrown)
   t.notMatch(error.message, /boom/)
+})
+
+t.test('a store that gave no answer is a refusal that a client may repeat (memory.md 6)', async t => {
+  const thrown = new StoreUnavailable('timeout')
+  const error = toGatewayError(thrown)
+  t.strictSame([error.code, error.status, error.kind, error.cause], ['store_unavailable', 503, 'overloaded', thrown])
 })

@@ -5,7 +5,8 @@ import type { ErrorCode, GatewayError } from '../../normalized/index.ts'
 const TEMPORARY_REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'gateway_not_ready',
   'gateway_overloaded',
-  'model_concurrency_limit'
+  'model_concurrency_limit',
+  'store_unavailable'
 ])
 const REFUSAL_RETRY_AFTER_S = '1'
 

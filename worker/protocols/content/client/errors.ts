@@ -21,6 +21,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   provider_protocol_error: 'provider_protocol_error',
   provider_timeout: 'provider_timeout',
   request_entity_too_large: 'request_entity_too_large',
+  store_unavailable: 'store_unavailable',
   unknown_model_alias: 'unknown_model_alias',
   unsupported_semantic: 'unsupported_semantic'
 }

@@ -19,6 +19,7 @@ const NAMED_CODES: ReadonlySet<ErrorCode> = new Set([
   'provider_failure',
   'provider_protocol_error',
   'provider_timeout',
+  'store_unavailable',
   'unknown_model_alias',
   'unsupported_semantic'
 ])

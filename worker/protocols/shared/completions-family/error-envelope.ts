@@ -62,6 +62,8 @@ const typeOfKind: Record<ErrorKind, EnvelopeErrorType> = {
 function mapType(error: GatewayError): EnvelopeErrorType {
   // A URL or an alias that the gateway does not have is a mistake in the request, unlike a model that the upstream does not find.
   if (error.code === 'unknown_url' || error.code === 'unknown_model_alias') return 'invalid_request_error'
+  // So does the service of this protocol for a stored object.
+  if (error.code === 'object_not_found') return 'invalid_request_error'
   if (error.kind === 'upstream' && error.status < 500) return 'invalid_request_error'
   return typeOfKind[error.kind]
 }
@@ -82,6 +84,7 @@ function mapCode(error: GatewayError): string | null {
     case 'upstream_forbidden':
     case 'upstream_not_found':
     case 'internal_error':
+    case 'object_not_found':
       return null
     default:
       return error.code

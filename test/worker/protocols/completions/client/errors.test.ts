@@ -25,6 +25,9 @@ const table: Record<FamilyErrorCode, Row> = {
   attachment_download_failed: [400, invalid, 'attachments', 'attachment_download_failed'],
   invalid_attachment_ids: [400, invalid, null, 'invalid_attachment_ids'],
   previous_response_not_found: [404, 'not_found_error', null, 'previous_response_not_found'],
+  object_not_found: [404, invalid, null, null],
+  conversation_busy: [409, invalid, null, 'conversation_busy'],
+  store_unavailable: [503, 'server_error', null, 'store_unavailable'],
   unknown_url: [404, invalid, null, 'unknown_url'],
   method_not_allowed: [405, invalid, null, 'method_not_allowed'],
   unknown_model_alias: [404, invalid, 'model', 'unknown_model_alias'],
@@ -117,7 +120,12 @@ t.test('retry-after is sent only with 429 and 503, and with every refusal of the
     'Wed, 21 Oct 2026 07:28:00 GMT'
   )
   t.equal(retryAfter('provider_failure', { status: 502, retryAfter: '7' }), undefined)
-  for (const code of ['gateway_not_ready', 'gateway_overloaded', 'model_concurrency_limit'] as const) {
+  for (const code of [
+    'gateway_not_ready',
+    'gateway_overloaded',
+    'model_concurrency_limit',
+    'store_unavailable'
+  ] as const) {
     t.equal(retryAfter(code), '1')
     t.equal(retryAfter(code, { retryAfter: '4' }), '4')
   }
