@@ -57,13 +57,17 @@ export interface SaveResponse {
   readonly record: ResponseRecord
   /** How long the runner of a response that has not ended may be silent, in ms; a reader then finds it `failed`. */
   readonly leaseMs?: number | undefined
+  /** Events of its stream that become readable together with the record: no reader sees the end of a response without its last event. */
+  readonly events?: readonly StoredEvent[] | undefined
+  /** The record was stored before: where it was deleted since, nothing is stored. */
+  readonly isUpdate?: true
 }
 
 /**
  * `too_large`: the record, or what its owner has beside it, is above the bounds; nothing was stored. `conversation_not_found`: it was deleted
- * while the response ran; nothing was stored.
+ * while the response ran; nothing was stored. `deleted`: the same of the response itself, for an update only.
  */
-export type SaveResult = 'saved' | 'too_large' | 'conversation_not_found'
+export type SaveResult = 'saved' | 'too_large' | 'conversation_not_found' | 'deleted'
 
 export interface HistoryQuestion {
   readonly owner: Owner
@@ -93,9 +97,14 @@ export interface StoredEvent {
 }
 
 export interface AppendEvents extends OwnedId {
-  /** May be empty: then only the lease is extended. */
+  /**
+   * May be empty: then only the lease is extended. Those whose numbers are stored already are left out: a call is repeated where its
+   * answer was lost.
+   */
   readonly events: readonly StoredEvent[]
   readonly leaseMs: number
+  /** A queued response has begun. */
+  readonly status?: 'in_progress'
 }
 
 export interface ReadEvents extends OwnedId {
@@ -158,13 +167,14 @@ export interface StoreTotals {
 export interface ResponseStore {
   /** Writes a response, or replaces one of the same id; at its end its items are appended to its conversation. */
   saveResponse(save: SaveResponse): Promise<SaveResult>
+  /** One whose lease has run out is `failed`; its `body` is that of the running response then, and its events are those of `readEvents`. */
   readResponse(id: OwnedId): Promise<ResponseRecord | undefined>
   readHistory(question: HistoryQuestion): Promise<History>
   /** Deletes the record and its items; a response that continues it cannot be continued any more. False: there is none. */
   deleteResponse(id: OwnedId): Promise<boolean>
   listInputItems(list: OwnedId & { readonly page: Page }): Promise<PagedItems>
 
-  /** Adds events of a response that runs, and extends its lease. `isCancelled`: its client wants it to end. */
+  /** Adds events of a response that runs, and extends its lease. `isCancelled`: its client wants it to end, or has deleted it. */
   appendEvents(append: AppendEvents): Promise<{ readonly isCancelled: boolean }>
   readEvents(read: ReadEvents): Promise<EventPage | undefined>
   /** Marks a running background response. Undefined: there is no such response. */
