@@ -27,9 +27,11 @@ export function writeHead({ createdSeconds, request }: ResponseContext, { read, 
     id,
     object: 'response',
     created_at: createdSeconds,
+    completed_at: null,
     status: 'in_progress',
     background: false,
     error: null,
+    frequency_penalty: 0,
     incomplete_details: null,
     instructions: or('instructions', null),
     max_output_tokens: or('max_output_tokens', null),
@@ -37,6 +39,7 @@ export function writeHead({ createdSeconds, request }: ResponseContext, { read, 
     model: request.model,
     output: [],
     parallel_tool_calls: or('parallel_tool_calls', true),
+    presence_penalty: 0,
     previous_response_id: or('previous_response_id', null),
     prompt_cache_key: or('prompt_cache_key', null),
     reasoning: or('reasoning', { effort: null, summary: null }),
@@ -46,7 +49,7 @@ export function writeHead({ createdSeconds, request }: ResponseContext, { read, 
     temperature: or('temperature', 1),
     text: or('text', { format: { type: 'text' }, verbosity: 'medium' }),
     tool_choice: or('tool_choice', 'auto'),
-    tools: or('tools', []),
+    tools: listTools(body.tools),
     top_logprobs: 0,
     top_p: or('top_p', 1),
     truncation: or('truncation', 'disabled'),
@@ -56,15 +59,25 @@ export function writeHead({ createdSeconds, request }: ResponseContext, { read, 
   }
 }
 
+/** The tools as the service repeats them: a function has every member. */
+function listTools(tools: unknown): unknown[] {
+  if (!Array.isArray(tools)) return []
+  return tools.map(tool =>
+    isJsonObject(tool) && tool.type === 'function'
+      ? { description: null, parameters: null, strict: null, ...tool }
+      : tool
+  )
+}
+
 /** How the response ends: its status, and what made it incomplete. */
-export function writeEnd({ plan }: ResponseContext): Item {
+export function writeEnd({ createdSeconds, plan }: ResponseContext): Item {
   const { finishReason, usage } = plan
   const counts = usage === null ? null : writeResponsesUsage(plan)
   const word = finishReason === 'length' ? 'max_output_tokens' : finishReason
   switch (finishReason) {
     case 'stop':
     case 'function_call':
-      return { status: 'completed', usage: counts }
+      return { status: 'completed', completed_at: createdSeconds, usage: counts }
     case 'blacklist':
       return { status: 'incomplete', incomplete_details: { reason: 'content_filter' }, usage: counts }
     default:
