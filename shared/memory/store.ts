@@ -234,8 +234,12 @@ export const STORE_OPERATIONS = [
 ] as const satisfies readonly (keyof ResponseStore)[]
 export type StoreOperation = (typeof STORE_OPERATIONS)[number]
 
+/** Under it the taxonomy of failed requests finds the code of an error (`worker/normalized/error.ts`). */
+const errorCode: unique symbol = Symbol.for('gateway.error-code')
+
 /** The store gave no answer: it is down, locked, full or too slow. */
 export class StoreUnavailable extends Error {
+  readonly [errorCode] = 'store_unavailable'
   /** A fixed word for logs and metrics. */
   readonly reason: 'disconnected' | 'timeout' | 'overloaded' | 'failed'
 

@@ -1,8 +1,6 @@
 // The one taxonomy of failures of a request. A family turns an error into its own status and body in exactly one place
 // (`protocols/<family>/client/errors.ts`); no other code builds an error body.
 
-import { StoreUnavailable } from '../../shared/memory/store.ts'
-
 /** The class of a failure: each family has one word of its own for each of these. */
 export type ErrorKind =
   | 'invalid-request'
@@ -405,15 +403,18 @@ export class GatewayError extends Error {
   }
 }
 
-/**
- * Turns a thrown value into a `GatewayError`: a store that gave no answer is `store_unavailable` (memory.md 6), and any other value becomes
- * the cause of an `internal_error`.
- */
+/** An error of another room has its code under this symbol: `StoreUnavailable`, which the supervisor's rooms raise too, has one. */
+const errorCode: unique symbol = Symbol.for('gateway.error-code')
+
+/** Turns a thrown value into a `GatewayError`: one without a code becomes the cause of an `internal_error`. */
 export function toGatewayError(thrown: unknown): GatewayError {
-  if (GatewayError.is(thrown)) return thrown
-  return new GatewayError(thrown instanceof StoreUnavailable ? 'store_unavailable' : 'internal_error', {
-    cause: thrown
-  })
+  return GatewayError.is(thrown) ? thrown : new GatewayError(findCode(thrown) ?? 'internal_error', { cause: thrown })
+}
+
+function findCode(thrown: unknown): ErrorCode | undefined {
+  if (!(thrown instanceof Error) || !(errorCode in thrown)) return undefined
+  const code = thrown[errorCode]
+  return typeof code === 'string' && code in errorDefinitions ? (code as ErrorCode) : undefined
 }
 
 /**
