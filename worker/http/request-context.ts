@@ -138,6 +138,10 @@ export class RequestContext extends ObservedRequest {
   #deadline: NodeJS.Timeout | undefined
   #traceId: string | undefined
   #isClosed = false
+  /** The work of the request goes on when its connection is closed. */
+  #isDetached = false
+  /** What the connection of a detached request had sent when it was closed. */
+  #sentBytes: number | undefined
 
   constructor(options: RequestContextOptions, environment: RequestEnvironment) {
     super(environment.observation)
@@ -262,6 +266,20 @@ export class RequestContext extends ObservedRequest {
     clearTimeout(this.#deadline)
   }
 
+  /**
+   * The work of the request belongs to no connection any more: it has no bound of its time, and a client that leaves does not end it. The
+   * request stays open, for the drain gate and for observers, until its response has ended and the returned function was called.
+   */
+  detach(): () => void {
+    this.#isDetached = true
+    this.expectStream()
+    return () => {
+      if (!this.#isDetached) return
+      this.#isDetached = false
+      if (this.#sentBytes !== undefined) this.#conclude(this.#sentBytes, true)
+    }
+  }
+
   override planned(facts: PlannedFacts): void {
     this.body = EMPTY_BODY
     super.planned(facts)
@@ -352,10 +370,20 @@ export class RequestContext extends ObservedRequest {
     this.#isClosed = true
     if (this.#isQueued) this.incoming.socket.removeListener('close', this.#onConnectionClosed)
     clearTimeout(this.#deadline)
+    // Now, because the connection may serve its next request while the work of this one goes on.
+    const sentBytes = findConnection(this.incoming.socket)?.takeSentBytes() ?? 0
+    if (this.#isDetached) {
+      this.#sentBytes = sentBytes
+      return
+    }
     const isComplete = this.outgoing.writableFinished || this.isCut || this.isSent
     if (!isComplete) this.abort(new GatewayError('client_disconnected'))
+    this.#conclude(sentBytes, isComplete)
+  }
+
+  #conclude(sentBytes: number, isComplete: boolean): void {
     this.#environment.onClosed(this)
-    this.closed(findConnection(this.incoming.socket)?.takeSentBytes() ?? 0, isComplete)
+    this.closed(sentBytes, isComplete)
   }
 }
 

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import type { RequestContext } from '../../../worker/http/request-context.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
+import type { ClosedFacts } from '../../../worker/observation/observer.ts'
 import { mountOperation } from '../../support/operations.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
 
@@ -306,4 +308,71 @@ t.test('a failed stream keeps its status, and its outcome names the error', asyn
     lifecycle: 'streaming_aborted',
     errorType: 'http_502'
   })
+})
+
+t.test('a detached request outlives its response and its client, and has one record of both (memory.md 4)', async t => {
+  const ends: ClosedFacts[] = []
+  const { promise, resolve } = signalled<{ context: RequestContext; release: () => void }>()
+  const { port, drainGate } = await startApplication(t, {
+    env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: '0.01' },
+    observers: [{ name: 'test', closed: (_request, facts) => void ends.push(facts) }],
+    routes: mount((request, reply) => {
+      const { context } = request
+      if (context.family === 'completions') {
+        resolve({ context, release: context.detach() })
+        sendJson(reply, 200, {}, '{"n":1}')
+      } else sendJson(reply, 200, {}, '{"n":2}')
+    })
+  })
+  const { socket, waitFor, closed } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { context, release } = await promise
+  await waitFor(/"n":1/)
+  socket.write(POST_CHAT.replace('chat/completions', 'messages'))
+  await waitFor(/"n":2/)
+  t.equal(drainGate.activeRequests, 1, 'the drain waits for the work, not for its connection')
+  socket.destroy()
+  await closed
+  await setTimeout(20)
+  t.notOk(context.isAborted, 'neither its client nor the time of a request ends it')
+  t.equal(ends.length, 1, 'the other request alone is over')
+  release()
+  await drainGate.whenIdle()
+  release()
+  t.equal(ends.length, 2)
+  const end = ends[1]
+  t.match(end, { status: 200, lifecycle: 'request_completed', isComplete: true })
+  t.ok((end?.durationMs ?? 0) >= 20)
+  t.ok((end?.bytesSent ?? 0) > 0, 'the bytes of its own response')
+})
+
+t.test('a detached request whose work ends first is over with its response', async t => {
+  const { port, held, drainGate } = await startHeld(t)
+  const { socket, waitFor } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, reply, finish } = await held
+  const stream = startEventStream(reply)
+  request.context.detach()()
+  t.equal(drainGate.activeRequests, 1)
+  stream.end('data: 1\n\n')
+  await waitFor(/data: 1/)
+  await drainGate.whenIdle()
+  finish()
+  t.match(request.context.outcome(), { lifecycle: 'streaming_completed' })
+})
+
+t.test('a detached request is aborted at the drain deadline', async t => {
+  const { port, held, drainGate } = await startHeld(t)
+  const { socket } = await openConnection(t, port)
+  socket.write(POST_CHAT)
+  const { request, finish } = await held
+  const release = request.context.detach()
+  socket.destroy()
+  drainGate.cancelActive()
+  t.equal(reasonOf(request.context.signal), 'gateway_not_ready')
+  t.equal(drainGate.activeRequests, 1, 'its end is still to be stored')
+  release()
+  finish()
+  await drainGate.whenIdle()
+  t.match(request.context.outcome(), { status: 499 })
 })
