@@ -3,7 +3,7 @@
 
 import type { JsonObject, JsonValue } from '../../worker/normalized/index.ts'
 
-type Kind = 'string' | 'number' | 'object' | 'array' | 'null'
+type Kind = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null'
 type Shape = Record<string, Kind | readonly Kind[]>
 
 const OF_ITEM: Shape = { item_id: 'string', output_index: 'number' }
@@ -44,7 +44,7 @@ const EVENT_SHAPES: Readonly<Record<string, Shape>> = {
   'response.image_generation_call.completed': OF_ITEM
 }
 
-/** Required members of the response object, without `output_text`, which the SDK adds. */
+/** Required members of the SDK's response object, without `output_text`, which the SDK adds, and those of decisions.md 91. */
 const RESPONSE_SHAPE: Shape = {
   id: 'string',
   object: 'string',
@@ -61,6 +61,15 @@ const RESPONSE_SHAPE: Shape = {
   tools: 'array',
   tool_choice: ['string', 'object'],
   access_programs: 'null',
+  background: 'boolean',
+  completed_at: ['number', 'null'],
+  frequency_penalty: 'number',
+  max_tool_calls: ['number', 'null'],
+  presence_penalty: 'number',
+  prompt_cache_key: ['string', 'null'],
+  safety_identifier: ['string', 'null'],
+  service_tier: 'string',
+  top_logprobs: 'number',
   usage: ['object', 'null']
 }
 

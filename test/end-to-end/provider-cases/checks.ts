@@ -317,6 +317,20 @@ export const checks: Readonly<Record<string, Check>> = {
   'responses-custom-history': arrives('PATCH-TEXT', 'PATCH-RESULT'),
   'responses-foreign-reasoning': unsent('gAAAAAforeign'),
   'responses-switch-idless': served,
+  'responses-members'(t, seen) {
+    served(t, seen)
+    t.match(seen.last.json, {
+      background: false,
+      service_tier: 'default',
+      frequency_penalty: 0,
+      presence_penalty: 0,
+      top_logprobs: 0,
+      max_tool_calls: null,
+      safety_identifier: null,
+      prompt_cache_key: null,
+      completed_at: Number
+    })
+  },
   'content-result-text'(t, seen) {
     served(t, seen)
     const contents = listContents(seen.lastSent)

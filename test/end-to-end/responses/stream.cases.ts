@@ -319,13 +319,18 @@ t.test('decisions.md 51: a truncated or filtered text is closed', async t => {
 /** Where the SDK's types allow null, or where only a running response has it. */
 const NULL_MEMBERS = [
   'access_programs',
+  'completed_at',
   'error',
   'incomplete_details',
   'instructions',
   'max_output_tokens',
+  'max_tool_calls',
   'previous_response_id',
+  'prompt_cache_key',
+  'prompt_cache_retention',
   'reasoning.effort',
   'reasoning.summary',
+  'safety_identifier',
   'tools.parameters',
   'tools.strict'
 ]

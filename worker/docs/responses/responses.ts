@@ -133,7 +133,7 @@ export const response = describe<ResponsesResponse>()(
     id: z.string(),
     object: z.literal('response'),
     created_at: count,
-    completed_at: count.exactOptional(),
+    completed_at: count.nullable().describe('Null unless the response is completed.'),
     status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
     error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
     incomplete_details: z.strictObject({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),
@@ -154,7 +154,16 @@ export const response = describe<ResponsesResponse>()(
     top_p: z.number(),
     truncation: z.string(),
     user: z.string().exactOptional(),
-    access_programs: z.null()
+    access_programs: z.null(),
+    background: z.boolean(),
+    frequency_penalty: z.number(),
+    max_tool_calls: z.number().nullable(),
+    presence_penalty: z.number(),
+    prompt_cache_key: z.string().nullable(),
+    prompt_cache_retention: z.string().nullable(),
+    safety_identifier: z.string().nullable(),
+    service_tier: z.string(),
+    top_logprobs: z.number()
   }),
   'Many members repeat the request.'
 )

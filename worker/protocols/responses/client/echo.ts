@@ -15,7 +15,20 @@ import type { ResponsesEcho, ResponsesRequest } from './schema.ts'
 import { findRequestedThread, isStored } from './stored-conversation.ts'
 
 /** Members that the normalized request does not keep in the client's form. */
-const KEPT_MEMBERS = ['instructions', 'reasoning', 'text', 'tool_choice', 'tools', 'truncation'] as const
+const KEPT_MEMBERS = [
+  'instructions',
+  'max_tool_calls',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'reasoning',
+  'safety_identifier',
+  'service_tier',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'truncation'
+] as const
 
 /** Collects what the response repeats. */
 export function readEcho(body: ResponsesRequest, request: NormalizedRequest): RequestEcho {
@@ -27,12 +40,17 @@ export function readEcho(body: ResponsesRequest, request: NormalizedRequest): Re
   return mayRunHostedTools(request) ? { members, userText: joinUserText(request.messages) } : { members }
 }
 
-/** Writes the members of the response that repeat the request; they are the same in streamed and whole responses. */
+/**
+ * Writes the members of the response that repeat the request; they are the same in streamed and whole responses. Every member of the public
+ * response object is there: typed clients and the compliance suite of the Open Responses specification refuse a response that lacks one
+ * (decisions.md 91).
+ */
 export function writeEcho(request: NormalizedRequest): ResponsesEcho {
   const { conversation, sampling, user } = request
-  const { instructions, reasoning, text, tool_choice, tools, truncation } = request.echo?.members ?? {}
+  const members = request.echo?.members ?? {}
+  const { instructions, reasoning, text, tool_choice, tools } = members
   return {
-    instructions: typeof instructions === 'string' ? instructions : null,
+    instructions: readText(instructions) ?? null,
     max_output_tokens: sampling.maxOutputTokens ?? null,
     parallel_tool_calls: request.parallelToolCalls !== 'refused',
     previous_response_id: conversation?.previousResponseId ?? null,
@@ -47,15 +65,34 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
     tool_choice: tool_choice ?? 'auto',
     tools: Array.isArray(tools) ? tools.flatMap(writeTool) : [],
     top_p: sampling.topP ?? 1,
-    truncation: typeof truncation === 'string' ? truncation : 'disabled',
+    truncation: readText(members.truncation) ?? 'disabled',
     ...(user === undefined ? {} : { user }),
-    access_programs: null
+    access_programs: null,
+    // Without a store nothing is ever queued (memory.md 5).
+    background: false,
+    frequency_penalty: sampling.frequencyPenalty ?? 0,
+    max_tool_calls: readCount(members.max_tool_calls) ?? null,
+    presence_penalty: sampling.presencePenalty ?? 0,
+    prompt_cache_key: readText(members.prompt_cache_key) ?? null,
+    prompt_cache_retention: readText(members.prompt_cache_retention) ?? null,
+    safety_identifier: readText(members.safety_identifier) ?? null,
+    service_tier: readText(members.service_tier) ?? 'default',
+    top_logprobs: readCount(members.top_logprobs) ?? 0
   }
 }
 
 /** `RequestEcho.text`: the members of the response that repeat the request, as JSON without the braces. */
 export function writeEchoText(request: NormalizedRequest): string {
   return JSON.stringify(writeEcho(request)).slice(1, -1)
+}
+
+/** A member without effect may have any type; the response has the type of the public object in every case. */
+function readText(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function readCount(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined
 }
 
 function withoutNullFormat(text: JsonObject): JsonObject {

@@ -132,6 +132,15 @@ export type ResponsesEcho = {
   truncation: string
   user?: string
   access_programs: null
+  background: boolean
+  frequency_penalty: number
+  max_tool_calls: number | null
+  presence_penalty: number
+  prompt_cache_key: string | null
+  prompt_cache_retention: string | null
+  safety_identifier: string | null
+  service_tier: string
+  top_logprobs: number
 }
 
 /** `server_error` or `rate_limit_exceeded`, or the provider's own code of a refusal. */
@@ -141,7 +150,8 @@ export type ResponsesResponse = ResponsesEcho & {
   id: string
   object: 'response'
   created_at: number
-  completed_at?: number
+  /** Null unless the response is completed. */
+  completed_at: number | null
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
   error: ResponsesFailure | null
   incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null

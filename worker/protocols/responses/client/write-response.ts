@@ -93,7 +93,7 @@ function createResponseWriter<Echo extends object>(
       id,
       object: 'response',
       created_at: createdAt,
-      ...(status === 'completed' ? { completed_at: context.now?.() ?? createdAt } : {}),
+      completed_at: status === 'completed' ? (context.now?.() ?? createdAt) : null,
       status,
       error: end?.type === 'failure' ? end.failure : null,
       incomplete_details: end?.type === 'finish' ? writeIncompleteDetails(end.reason) : null,

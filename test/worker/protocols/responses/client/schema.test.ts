@@ -15,6 +15,7 @@ import type {
 } from '../../../../../worker/protocols/responses/client/schema.ts'
 import { responsesParameters } from '../../../../../worker/protocols/responses/members.ts'
 import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
+import { eventsOf, writeResponse } from './support.ts'
 
 // The compiler checks the same rules as the tests below: a parameter of the SDK that is missing in the table does not type-check,
 // and neither does an item or event that the SDK does not have. Events with a response object are left out, because some of its members
@@ -43,6 +44,33 @@ t.test('every parameter of the official SDK has a class (E1)', async t => {
     []
   )
 })
+
+/** Members that the SDK adds, that only the service itself can know, or that are absent where the request has none. */
+const UNKNOWN_MEMBERS = [
+  'output_text',
+  'conversation',
+  'image',
+  'input_transformations',
+  'moderation',
+  'prompt',
+  'prompt_cache_diagnostics',
+  'prompt_cache_options',
+  'tool_usage',
+  'user'
+]
+
+t.test(
+  'decisions.md 91: a response has every member of the official SDK that a service carries without being asked',
+  async t => {
+    const names = readMembers('Response')
+    t.ok(names.length > 30, 'the declaration was found and read')
+    const written = writeResponse(eventsOf(() => undefined))
+    t.strictSame(
+      names.filter(name => !Object.hasOwn(written, name)),
+      UNKNOWN_MEMBERS
+    )
+  }
+)
 
 t.test('only vendor members are declared as additional fields', async t => {
   const additional = Object.entries<Parameter>(responsesParameters).filter(

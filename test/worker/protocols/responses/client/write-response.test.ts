@@ -65,26 +65,40 @@ t.test('a plain response has every member, with the defaults of the operation', 
     tools: [],
     top_p: 1,
     truncation: 'disabled',
-    access_programs: null
+    access_programs: null,
+    background: false,
+    frequency_penalty: 0,
+    max_tool_calls: null,
+    presence_penalty: 0,
+    prompt_cache_key: null,
+    prompt_cache_retention: null,
+    safety_identifier: null,
+    service_tier: 'default',
+    top_logprobs: 0
   })
 })
 
-t.test('members of the request are repeated', async t => {
-  const request = {
-    instructions: 'be',
-    max_output_tokens: 9,
-    parallel_tool_calls: false,
-    temperature: 0,
-    top_p: 0.5,
-    tool_choice: { type: 'function', name: 'g' },
-    truncation: 'auto',
-    user: 'u'
+t.test(
+  'decisions.md 91: members without effect are repeated where they have the type of the public object',
+  async t => {
+    const request = {
+      frequency_penalty: 0.5,
+      max_tool_calls: 3,
+      presence_penalty: -1,
+      prompt_cache_key: 'k',
+      prompt_cache_retention: '24h',
+      safety_identifier: 's',
+      service_tier: 'flex',
+      top_logprobs: 2
+    }
+    t.match(echo(request), request)
+    const defaults = echo({})
+    const wrong = Object.fromEntries(Object.keys(request).map(name => [name, { a: 1 }]))
+    t.strictSame(echo(wrong), defaults)
+    // Nothing runs in the background.
+    t.equal(echo({ background: true }).background, false)
   }
-  t.match(echo({ ...request, tools: [{ type: 'function', name: 'g' }] }), request)
-  t.notOk('user' in echo({ user: null }))
-  t.equal(echo({ max_tokens: 7 }).max_output_tokens, 7)
-  t.equal(echo({ tool_choice: null }).tool_choice, 'auto')
-})
+)
 
 t.test('the request echo does not depend on the messages', async t => {
   const context = responseContext({ instructions: 'be', tools: [{ type: 'web_search' }] })
@@ -253,7 +267,8 @@ t.test(
       }
     )
     t.match(output, [{ type: 'reasoning' }, { type: 'message', status: 'incomplete' }])
-    t.notOk('completed_at' in cut('length'))
+    // Absent before decisions.md 91.
+    t.equal(cut('length').completed_at, null)
     t.strictSame(cut('content-filter').incomplete_details, { reason: 'content_filter' })
     t.match(cut('cancelled'), { status: 'incomplete', incomplete_details: null })
     t.strictSame((['stop', 'tool-calls'] as const).map(mapStatus), ['completed', 'completed'])
