@@ -118,7 +118,10 @@ function openStore(
       await mkdir(dirname(location), { recursive: true })
       return openSqliteStore(location, createThreadedQueries)
     }
-    const { checkDsn, connectToPostgres } = await import('./store/postgres/connect.ts')
+    const [{ checkDsn }, { connectToPostgres }] = await Promise.all([
+      import('../postgres/pool.ts'),
+      import('./store/postgres/connect.ts')
+    ])
     try {
       checkDsn(location)
     } catch (error) {

@@ -1,6 +1,7 @@
 // The schema of the Postgres store, as the steps that lead to it (operations.md 8.4). Records and
 // their content are partitioned by month, so that old ones are deleted by dropping a table.
-import type { PoolClient, QueryConfig } from 'pg'
+import type { PoolClient } from 'pg'
+import { prepareSchema, type Schema } from '../../../postgres/migrations.ts'
 import { LATENCY_COLUMNS } from '../columns.ts'
 import { NewerSchemaError, SchemaMissingError } from '../schema-errors.ts'
 
@@ -115,44 +116,16 @@ const STEPS: readonly string[] = [
 
 /** Key of the advisory lock under which one process at a time changes the schema: "gateway" as bytes. */
 const SCHEMA_LOCK = '29099043906544761'
-const MIGRATION_STEP_MS_MAX = 60 * 60 * 1000
+const SCHEMA: Schema = { versionTable: 'gateway_schema_version', lock: SCHEMA_LOCK, steps: STEPS }
 
 /**
  * Checks the schema and, where `mayMigrate`, brings it to the current version in one transaction. Rejects with `SchemaMissingError`,
  * `NewerSchemaError` and the driver's errors.
  */
-export async function prepareSchema(client: PoolClient, { mayMigrate }: { mayMigrate: boolean }): Promise<void> {
-  const version = await readVersion(client)
-  if (version > STEPS.length) throw new NewerSchemaError(version, STEPS.length)
-  if (version === STEPS.length) return
-  if (!mayMigrate) throw new SchemaMissingError()
-  await client.query('BEGIN')
-  try {
-    await client.query('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
-    await client.query('CREATE TABLE IF NOT EXISTS gateway_schema_version (version integer NOT NULL)')
-    // Another process may have been quicker.
-    await client.query('SET LOCAL statement_timeout = 0')
-    for (const text of STEPS.slice(await readVersion(client))) await client.query(longQuery(text))
-    await client.query('DELETE FROM gateway_schema_version')
-    await client.query('INSERT INTO gateway_schema_version (version) VALUES ($1)', [STEPS.length])
-    await client.query('COMMIT')
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined)
-    throw error
-  }
-}
-
-/** An index of many records takes longer than a question may; the start of the gateway has a bound of its own. */
-function longQuery(text: string): QueryConfig {
-  const query = { text, query_timeout: MIGRATION_STEP_MS_MAX }
-  return query
-}
-
-async function readVersion(client: PoolClient): Promise<number> {
-  const { rows } = await client.query("SELECT to_regclass('gateway_schema_version') IS NOT NULL AS exists")
-  if (rows[0]?.exists !== true) return 0
-  const { rows: versions } = await client.query('SELECT version FROM gateway_schema_version')
-  return Number(versions[0]?.version ?? 0)
+export async function prepareTrafficSchema(client: PoolClient, options: { mayMigrate: boolean }): Promise<void> {
+  const state = await prepareSchema(client, SCHEMA, options)
+  if (state.kind === 'newer') throw new NewerSchemaError(state.version, STEPS.length)
+  if (state.kind === 'missing') throw new SchemaMissingError()
 }
 
 const PARTITIONED = ['gateway_traffic_logs', 'gateway_traffic_payloads'] as const

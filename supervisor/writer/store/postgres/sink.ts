@@ -22,7 +22,13 @@ import { selectExpired } from '../statements.ts'
 import { cleanValue } from './clean-value.ts'
 import { copyRows } from './copy.ts'
 import { createPostgresQueries, postgresDialect } from './queries.ts'
-import { createPartitions, dropPartitionsBefore, monthOf, type PartitionedTable, prepareSchema } from './schema.ts'
+import {
+  createPartitions,
+  dropPartitionsBefore,
+  monthOf,
+  type PartitionedTable,
+  prepareTrafficSchema
+} from './schema.ts'
 
 /** Types of the columns that are not text, for the arrays of a batch. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -77,7 +83,7 @@ export async function openPostgresStore(
 ): Promise<RelationalStore> {
   const client = await pool.connect()
   try {
-    await prepareSchema(client, { mayMigrate })
+    await prepareTrafficSchema(client, { mayMigrate })
   } finally {
     client.release()
   }
