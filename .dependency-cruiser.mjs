@@ -16,6 +16,7 @@ const rooms = [
   'translation',
   'observation',
   'http',
+  'memory',
   'docs',
   'admin',
   'dashboard',
