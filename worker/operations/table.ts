@@ -84,6 +84,13 @@ export const operations = [
   },
   {
     ...completions,
+    id: 'countResponseInputTokens',
+    path: '/responses/input_tokens',
+    tag: 'OpenAI / Responses',
+    summary: 'Count the input tokens of a response'
+  },
+  {
+    ...completions,
     ...embedding,
     id: 'createEmbedding',
     path: '/embeddings',

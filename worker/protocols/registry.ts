@@ -23,6 +23,7 @@ import { messagesCompatibleFace } from './messages/provider/face.ts'
 import { nativeCapabilities } from './native/capabilities.ts'
 import { nativeV1Face } from './native/v1/face.ts'
 import { nativeV2Face } from './native/v2/face.ts'
+import { responsesTokenCountFace } from './responses/client/count-tokens.ts'
 import { responsesFace } from './responses/client/face.ts'
 import { responsesCompatibleCapabilities } from './responses/provider/capabilities.ts'
 import { responsesCompatibleFace } from './responses/provider/face.ts'
@@ -36,6 +37,7 @@ export const clientFaces: Readonly<Record<ClientProtocol, ChatClientFace>> = {
 
 /** The client faces of token counts, by protocol. */
 export const tokenCountFaces = {
+  responses: responsesTokenCountFace,
   messages: messagesTokenCountFace,
   content: contentTokenCountFace
 } satisfies Partial<Record<ClientProtocol, TokenCountClientFace>>

@@ -6,18 +6,23 @@ import type { OperationHandlers } from '../http/mount-operations.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import { responsesFace } from '../protocols/responses/client/face.ts'
 import { createChatHandler } from './chat.ts'
+import { createTokenCountHandler } from './token-count.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
-export function createResponsesHandlers(runtime: WorkerRuntime): OperationHandlers<'createResponse'> {
+export function createResponsesHandlers(
+  runtime: WorkerRuntime
+): OperationHandlers<'createResponse' | 'countResponseInputTokens'> {
   const storesByDefault = runtime.settings.responsesStoreDefault === true
   const create = createChatHandler(runtime, {
     protocol: 'responses',
     face: responsesFace,
     needsFinalId: isReadByStreamHelper
   })
+  const countTokens = createTokenCountHandler(runtime, 'responses')
   return {
     createResponse: (request, reply) =>
-      create(request, reply, { attachmentIds: readAttachmentIdsHeader(request), storesByDefault })
+      create(request, reply, { attachmentIds: readAttachmentIdsHeader(request), storesByDefault }),
+    countResponseInputTokens: (request, reply) => countTokens(request, reply)
   }
 }
 

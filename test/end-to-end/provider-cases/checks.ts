@@ -331,6 +331,14 @@ export const checks: Readonly<Record<string, Check>> = {
       completed_at: Number
     })
   },
+  'responses-inputtokens'(t, seen) {
+    served(t, seen)
+    const { input_tokens: inputTokens, ...others } = seen.last.json
+    t.strictSame(others, { object: 'response.input_tokens' })
+    t.ok(inputTokens > 0)
+    const isEstimate = seen.way.provider_kind === 'chat'
+    t.equal(seen.last.headers.get('x-gateway-token-count'), isEstimate ? 'estimate' : null)
+  },
   'content-result-text'(t, seen) {
     served(t, seen)
     const contents = listContents(seen.lastSent)

@@ -17,7 +17,7 @@ import {
 import { writeChatBody, writeEmbeddingsBody } from '../requests/completions.ts'
 import { writeBatchEmbedBody, writeContentCountBody, writeEmbedBody, writeGenerateBody } from '../requests/content.ts'
 import { writeMessagesBody, writeMessagesCountBody } from '../requests/messages.ts'
-import { writeResponsesBody } from '../requests/responses.ts'
+import { writeResponsesBody, writeResponsesCountBody } from '../requests/responses.ts'
 import { modelDetails } from './models.ts'
 import { reference } from './references.ts'
 
@@ -132,6 +132,10 @@ function writeDetails(
       ],
       body: { name: 'ResponseRequest', schema: writeResponsesBody(models.chat) },
       responses: { 200: wholeOrStream('Response', 'ResponseStreamEvent') }
+    },
+    countResponseInputTokens: {
+      body: { name: 'ResponseTokenCountRequest', schema: writeResponsesCountBody(models.chat) },
+      responses: { 200: { description: 'The count.', content: json('ResponseTokenCount'), headers: estimate } }
     },
     createEmbedding: embedding,
     createDeploymentEmbedding: { ...embedding, parameters: [modelInPath] },

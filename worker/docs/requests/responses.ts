@@ -1,4 +1,5 @@
 // The request body of the Responses operation (responses.md 2 and 3).
+import { countTokensParameters } from '../../protocols/responses/client/count-tokens.ts'
 import { responsesParameters } from '../../protocols/responses/members.ts'
 import type { JsonSchema } from '../schema.ts'
 import {
@@ -66,34 +67,48 @@ const inputItem: JsonSchema = {
   ]
 }
 
+const input: JsonSchema = { anyOf: [text, list(inputItem)] }
+
+const bodyMembers = {
+  model: optionalText,
+  input,
+  instructions: optionalText,
+  stream: optionalBoolean,
+  temperature: optionalNumber,
+  top_p: optionalNumber,
+  max_output_tokens: optional({ type: 'integer', minimum: 0 }),
+  max_tokens: optionalPositive,
+  ...toolSchemas,
+  ...samplingSchemas,
+  text: optional(members({ format: optional(members({ type: text }, ['type'])), verbosity: optionalText })),
+  previous_response_id: optionalText,
+  conversation: optional({ anyOf: [nonEmptyText, members({ id: nonEmptyText }, ['id'])] }),
+  store: optionalBoolean,
+  ...extraMemberSchemas,
+  metadata: optionalObject,
+  user: optionalText,
+  frequency_penalty: optionalNumber,
+  presence_penalty: optionalNumber,
+  seed: optional({ type: 'integer' }),
+  storage: { anyOf: [openObject, { type: ['boolean', 'null'] }] }
+}
+
 /** The body of a response. */
 export function writeResponsesBody(model: string): JsonSchema {
   return writeBody(responsesParameters, {
-    members: {
-      model: optionalText,
-      input: { anyOf: [text, list(inputItem)] },
-      instructions: optionalText,
-      stream: optionalBoolean,
-      temperature: optionalNumber,
-      top_p: optionalNumber,
-      max_output_tokens: optional({ type: 'integer', minimum: 0 }),
-      max_tokens: optionalPositive,
-      ...toolSchemas,
-      ...samplingSchemas,
-      text: optional(members({ format: optional(members({ type: text }, ['type'])), verbosity: optionalText })),
-      previous_response_id: optionalText,
-      conversation: optional({ anyOf: [nonEmptyText, members({ id: nonEmptyText }, ['id'])] }),
-      store: optionalBoolean,
-      ...extraMemberSchemas,
-      metadata: optionalObject,
-      user: optionalText,
-      frequency_penalty: optionalNumber,
-      presence_penalty: optionalNumber,
-      seed: optional({ type: 'integer' }),
-      storage: { anyOf: [openObject, { type: ['boolean', 'null'] }] }
-    },
+    members: bodyMembers,
     required: ['input'],
     others: 'A member that is not listed is sent to the provider as an additional field.',
+    example: { model, input: 'Say hello.' }
+  })
+}
+
+/** The body of a count of input tokens. */
+export function writeResponsesCountBody(model: string): JsonSchema {
+  return writeBody(countTokensParameters, {
+    members: { ...bodyMembers, input: optional(input) },
+    required: [],
+    others: 'A member that is not listed has no effect on the count.',
     example: { model, input: 'Say hello.' }
   })
 }

@@ -9,6 +9,7 @@ import type {
   ResponsesOutputText,
   ResponsesRefusal,
   ResponsesResponse,
+  ResponsesTokenCount,
   ResponsesUsage
 } from '../../protocols/responses/client/schema.ts'
 import { count, describe, jsonObject, jsonValue, labels } from '../schema.ts'
@@ -166,6 +167,11 @@ export const response = describe<ResponsesResponse>()(
     top_logprobs: z.number()
   }),
   'Many members repeat the request.'
+)
+
+export const inputTokens = describe<ResponsesTokenCount>()(
+  'ResponseTokenCount',
+  z.strictObject({ object: z.literal('response.input_tokens'), input_tokens: count })
 )
 
 const sequence = { sequence_number: count }

@@ -162,6 +162,8 @@ export type ResponsesResponse = ResponsesEcho & {
   metadata: Record<string, string>
 }
 
+export type ResponsesTokenCount = { object: 'response.input_tokens'; input_tokens: number }
+
 /** The output item of an event. */
 type OfItem = { item_id: string; output_index: number }
 type OfContent = OfItem & { content_index: number }
