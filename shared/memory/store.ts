@@ -167,7 +167,7 @@ export interface StoreTotals {
 export interface ResponseStore {
   /** Writes a response, or replaces one of the same id; at its end its items are appended to its conversation. */
   saveResponse(save: SaveResponse): Promise<SaveResult>
-  /** One whose lease has run out is `failed`; its `body` is that of the running response then, and its events are those of `readEvents`. */
+  /** One whose lease has run out is `failed`, with `server_error` in its `body`. Its stream ends as it was: without a last event. */
   readResponse(id: OwnedId): Promise<ResponseRecord | undefined>
   readHistory(question: HistoryQuestion): Promise<History>
   /** Deletes the record and its items; a response that continues it cannot be continued any more. False: there is none. */
