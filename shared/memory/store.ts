@@ -165,7 +165,10 @@ export interface StoreTotals {
 
 /** Every method rejects with `StoreUnavailable` where the store gives no answer in time. */
 export interface ResponseStore {
-  /** Writes a response, or replaces one of the same id; at its end its items are appended to its conversation. */
+  /**
+   * Writes a response, or replaces one of the same id that has not ended. When it ends `completed` or `incomplete`, its items are appended to
+   * its conversation; a failed or cancelled turn leaves the conversation as it was, because its client asks again.
+   */
   saveResponse(save: SaveResponse): Promise<SaveResult>
   /** One whose lease has run out is `failed`, with `server_error` in its `body`. Its stream ends as it was: without a last event. */
   readResponse(id: OwnedId): Promise<ResponseRecord | undefined>
