@@ -21,6 +21,7 @@ import {
   respondToPreflights
 } from './stages.ts'
 import { createUnservedRequests } from './unserved-request.ts'
+import { refuseWebSockets } from './upgrade.ts'
 
 /**
  * No route has a schema of the framework. It loads its compilers for them at every start, a hundred modules, unless it is given others.
@@ -67,6 +68,7 @@ export async function createApplication(
     openContext,
     refuseBrokenHeads(),
     respondToPreflights(cors),
+    refuseWebSockets(),
     refuseWhileDraining(runtime),
     acceptLengths(runtime),
     refuseUnknownPaths(methods),

@@ -109,12 +109,15 @@ function isMachineEndpoint(path: string): boolean {
  * (operations.md 3.3).
  */
 function mustCloseConnection(error: GatewayError, request: FastifyRequest): boolean {
-  if (error.code === 'request_entity_too_large' || error.code === 'request_timeout') return true
+  if (CLOSING_CODES.has(error.code)) return true
   if (findConnection(request.raw.socket)?.fault !== undefined) return true
   if (request.raw.complete) return false
   const { headers } = request
   return headers['transfer-encoding'] !== undefined || headers.expect !== undefined
 }
+
+/** The last one: a client that asked for another protocol may have sent bytes of it. */
+const CLOSING_CODES: ReadonlySet<string> = new Set(['request_entity_too_large', 'request_timeout', 'upgrade_required'])
 
 /** Fastify's own errors, recognised by their code. Their texts may repeat parts of the request and are not sent. */
 function readFrameworkError(thrown: unknown): GatewayError | undefined {

@@ -122,6 +122,11 @@ export const familyErrorDefinitions = {
     kind: 'invalid-request',
     text: 'Method Not Allowed'
   },
+  upgrade_required: {
+    status: 426,
+    kind: 'invalid-request',
+    text: 'WebSocket connections are not served here: send the request with POST. The operator of the gateway can switch WebSockets on for /responses (GATEWAY_RESPONSES_WEBSOCKET).'
+  },
   unknown_model_alias: {
     status: 404,
     kind: 'not-found',

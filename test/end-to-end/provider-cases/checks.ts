@@ -339,6 +339,12 @@ export const checks: Readonly<Record<string, Check>> = {
     const isEstimate = seen.way.provider_kind === 'chat'
     t.equal(seen.last.headers.get('x-gateway-token-count'), isEstimate ? 'estimate' : null)
   },
+  'responses-websocket'(t, { last }) {
+    t.equal(last.status, 426)
+    t.match(last.json, { error: { type: 'invalid_request_error', code: 'upgrade_required', param: null } })
+    t.equal(last.headers.get('upgrade'), null)
+    t.equal(last.headers.get('connection'), 'close')
+  },
   'content-result-text'(t, seen) {
     served(t, seen)
     const contents = listContents(seen.lastSent)

@@ -7,6 +7,7 @@ import t from 'tap'
 import { postUntilCut, readFrames } from '../../support/client.ts'
 import { emulatorVariables, startEmulator } from '../../support/in-process-gateway.ts'
 import { startProfileGateway, writeChatProfile, writeNativeProfile } from '../../support/profile-gateway.ts'
+import { getWithAnyHeaders } from '../../support/upgrade-client.ts'
 import { families, type Loose } from '../bridge/families.ts'
 import { type Answer, checks, type SeenWay } from './checks.ts'
 import { answerPlainly, type Received, type Script, startScriptedProvider } from './scripted-provider.ts'
@@ -103,7 +104,11 @@ async function run(way: Way): Promise<SeenWay> {
       request =>
         refuse(way, request) ?? choose(step.provider, request) ?? (isScripted ? answerPlainly(request) : undefined)
     )
-    const response = await postUntilCut(gateway.url + path, rawBody ?? body, headers)
+    const url = gateway.url + path
+    const response =
+      step.request.method === 'GET'
+        ? { ...(await getWithAnyHeaders(url, headers)), isCut: false }
+        : await postUntilCut(url, rawBody ?? body, headers)
     const native = emulator.requests.slice(before.native).filter(one => /^\/api\/.*\/chat\/completions/.test(one.path))
     sent.push([
       ...provider.received.slice(before.external),

@@ -29,6 +29,7 @@ const table: Record<FamilyErrorCode, Row> = {
   conversation_busy: [409, invalid, null, 'conversation_busy'],
   store_unavailable: [503, 'server_error', null, 'store_unavailable'],
   unknown_url: [404, invalid, null, 'unknown_url'],
+  upgrade_required: [426, invalid, null, 'upgrade_required'],
   method_not_allowed: [405, invalid, null, 'method_not_allowed'],
   unknown_model_alias: [404, invalid, 'model', 'unknown_model_alias'],
   model_not_found: [404, 'not_found_error', 'model', 'model_not_found'],

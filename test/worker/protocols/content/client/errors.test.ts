@@ -39,6 +39,7 @@ const expected: Record<FamilyErrorCode, [status: number, rpcStatus: string, reas
   conversation_busy: [409, 'INVALID_ARGUMENT'],
   store_unavailable: [503, 'UNAVAILABLE', 'store_unavailable'],
   unknown_url: [404, 'NOT_FOUND'],
+  upgrade_required: [426, 'FAILED_PRECONDITION'],
   method_not_allowed: [405, 'UNIMPLEMENTED'],
   unknown_model_alias: [404, 'NOT_FOUND', 'unknown_model_alias'],
   model_not_found: [404, 'NOT_FOUND'],

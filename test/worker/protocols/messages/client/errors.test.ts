@@ -36,6 +36,7 @@ const expected: Record<FamilyErrorCode, [status: number, type: string, isNamed?:
   conversation_busy: [409, 'invalid_request_error'],
   store_unavailable: [503, 'overloaded_error', true],
   unknown_url: [404, 'not_found_error'],
+  upgrade_required: [426, 'invalid_request_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   unknown_model_alias: [404, 'not_found_error', true],
   model_not_found: [404, 'not_found_error'],
