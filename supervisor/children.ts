@@ -1,4 +1,4 @@
-// How the supervisor starts its processes: the workers and the writer of traffic records.
+// How the supervisor starts its processes: the workers, the writer of traffic records and the store of responses.
 
 import { totalmem } from 'node:os'
 import { extname, join } from 'node:path'
@@ -7,20 +7,26 @@ import type { Settings } from '../shared/settings.ts'
 import type { ForkChild } from './child-process.ts'
 import { listVariableNames } from './profile/variables.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
+import { createServiceFork, type ServiceName } from './service-keeper.ts'
 import { planWorkerArguments } from './worker-arguments.ts'
 import { hideVariables } from './worker-environment.ts'
 import { createWorkerFork } from './worker-fork.ts'
-import { createWriterFork } from './writer-keeper.ts'
 
 export interface Children {
   readonly forkWorker: ForkChild
-  readonly forkWriter: ForkChild
+  readonly forkService: Readonly<Record<ServiceName, ForkChild>>
 }
 
 /** Returns the forks of processes for a gateway with this plan. */
 export function createChildren({ settings, profiles }: RuntimePlan, { reusePort }: ListenOptions): Children {
   const environment = hideVariables(process.env, listVariableNames(profiles.profiles))
   const extension = extname(import.meta.filename)
+  const forkService = (name: ServiceName) =>
+    createServiceFork({
+      entry: join(import.meta.dirname, `${name}/main${extension}`),
+      execArgv: process.execArgv,
+      environment
+    })
   return {
     forkWorker: createWorkerFork({
       entry: join(import.meta.dirname, `../worker/main${extension}`),
@@ -28,11 +34,7 @@ export function createChildren({ settings, profiles }: RuntimePlan, { reusePort 
       sharesPort: reusePort,
       environment
     }),
-    forkWriter: createWriterFork({
-      entry: join(import.meta.dirname, `writer/main${extension}`),
-      execArgv: process.execArgv,
-      environment
-    })
+    forkService: { writer: forkService('writer'), store: forkService('store') }
   }
 }
 

@@ -3,12 +3,13 @@
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
-import { writeTransferredCredentials, writeTransferredSettings } from '../shared/settings/transfer.ts'
-import { writeWriterSettings } from '../shared/settings/writer-settings.ts'
+import { writeWorkerSettings } from '../shared/settings/store-settings.ts'
+import { writeTransferredCredentials } from '../shared/settings/transfer.ts'
 import type { ForkChild } from './child-process.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { createFleet, type FleetEvent } from './fleet.ts'
 import { createHostServices } from './host-services.ts'
+import { createKeptServices, type KeptServicesEvent } from './kept-services.ts'
 import {
   advanceLifecycle,
   initialLifecycleState,
@@ -21,14 +22,14 @@ import type { MetricsMessageKind, SupervisorMetrics } from './metrics/supervisor
 import type { HealthPolicy } from './process-keeper.ts'
 import { createRestartPolicy, type RestartPolicy } from './restart-policy.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
+import type { ServiceMetricsMessage, ServiceName } from './service-keeper.ts'
 import { createServiceManager } from './service-manager.ts'
 import type { OperatorSignals } from './signals.ts'
 import { StartFailure, workerFailure } from './start-failure.ts'
-import { createWriterKeeper, type WriterEvent, type WriterKeeper, type WriterMetricsMessage } from './writer-keeper.ts'
 
 /** How long cancelled requests have for their last response. */
 const SETTLE_MS = 1_000
-/** Bound of everything that follows: closing clients, workers and the writer. */
+/** Bound of everything that follows: closing clients, workers and services. */
 const CLEANUP_MS = 5_000
 const DRAIN_REPORT_INTERVAL_MS = 1_000
 
@@ -47,8 +48,8 @@ export interface ControlOptions {
 export interface ControlDependencies {
   readonly runtimeLog: RuntimeLog
   readonly forkWorker: ForkChild
-  /** Starts the writer of traffic records. */
-  readonly forkWriter: ForkChild
+  /** Start the writer of traffic records and the store of responses. */
+  readonly forkService: Readonly<Record<ServiceName, ForkChild>>
   readonly signals: Pick<OperatorSignals, 'onReopen'>
   /** Variables of the service manager, where one runs the gateway. */
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -58,8 +59,8 @@ export interface ControlDependencies {
   readonly onServing: (address: { host: string; port: number }) => void
   /** Undefined while metrics are off. */
   readonly metrics?: SupervisorMetrics | undefined
-  /** Where the writer of traffic records listens; undefined where none is needed. */
-  readonly writerSocketPath?: string | undefined
+  /** Where the service processes listen; none for one that is not needed. */
+  readonly socketPaths: Readonly<Partial<Record<ServiceName, string>>>
 }
 
 export interface Control {
@@ -78,7 +79,7 @@ const ignoreMetrics: WorkerMessageHandlers<MetricsMessageKind, MessageSender> = 
 
 /** Starts the workers and everything that the supervisor owns while they run. */
 export function startControl(dependencies: ControlDependencies, options: ControlOptions): Control {
-  const { runtimeLog, metrics, writerSocketPath } = dependencies
+  const { runtimeLog, metrics, socketPaths } = dependencies
   const { log } = runtimeLog
   const { settings, profiles, credentials, revisions } = options.plan
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>()
@@ -108,7 +109,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
     },
     options.plan
   )
-  const transferredSettings = writeTransferredSettings(settings)
+  const transferredSettings = writeWorkerSettings(settings)
   const transferredCredentials = writeTransferredCredentials(credentials)
   const fleet = createFleet(
     {
@@ -137,20 +138,37 @@ export function startControl(dependencies: ControlDependencies, options: Control
         isQuiet: options.isQuiet,
         ...services.snapshot(),
         isHostStarted: state.phase === 'live',
-        writerSocket: writerSocketPath ?? null
+        writerSocket: socketPaths.writer ?? null,
+        storeSocket: socketPaths.store ?? null
       })
     }
   )
-  const writer = writerSocketPath === undefined ? undefined : createWriter(writerSocketPath)
-  /** Reported once both the workers and the writer have started. */
+  const kept = createKeptServices(
+    {
+      log,
+      nowMs: () => performance.now(),
+      random: Math.random,
+      forkService: dependencies.forkService,
+      onEvent: receiveKept,
+      onMetrics: receiveKeptMetrics
+    },
+    {
+      settings,
+      socketPaths,
+      isQuiet: options.isQuiet,
+      startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
+      restartPolicy: createRestartPolicy(1),
+      healthPolicy: options.healthPolicy
+    }
+  )
+  /** Reported once both the workers and the services have started. */
   let servedAddress: { host: string; port: number } | undefined
-  let isWriterStarted = writer === undefined
   metrics?.connect({
     send: (owner, message) => {
       if (owner >= 0) fleet.send(owner, message)
-      else if (owner === writer?.owner && message.kind === 'metrics-collect') writer.collectMetrics(message.requestId)
+      else if (message.kind === 'metrics-collect') kept.collectMetrics(owner, message.requestId)
     },
-    readyOwners: () => [...fleet.readyOwners(), ...(writer?.isReady === true ? [writer.owner] : [])]
+    readyOwners: () => [...fleet.readyOwners(), ...kept.readyOwners()]
   })
   metrics?.watch({
     nowMs: Date.now,
@@ -165,7 +183,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   const reopenLogs = () => {
     runtimeLog.reopen()
     fleet.broadcast({ kind: 'reopen-log' })
-    writer?.reopenLog()
+    kept.reopenLogs()
   }
   const rotation = createLogRotation(
     { log, nowMs: Date.now, reopen: reopenLogs },
@@ -214,46 +232,21 @@ export function startControl(dependencies: ControlDependencies, options: Control
   }
 
   function completeStartup(): void {
-    if (servedAddress !== undefined && isWriterStarted) dispatch({ kind: 'startup-completed' })
+    if (servedAddress !== undefined && kept.areStarted) dispatch({ kind: 'startup-completed' })
   }
 
-  function createWriter(socketPath: string): WriterKeeper {
-    return createWriterKeeper(
-      {
-        log,
-        nowMs: () => performance.now(),
-        random: Math.random,
-        fork: dependencies.forkWriter,
-        onEvent: receiveWriter,
-        onMetrics: receiveWriterMetrics
-      },
-      {
-        configure: {
-          settings: writeWriterSettings(settings),
-          socketPath,
-          isQuiet: options.isQuiet,
-          hasMetrics: settings.metricsEnabled
-        },
-        startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
-        restartPolicy: createRestartPolicy(1),
-        healthPolicy: options.healthPolicy
-      }
-    )
-  }
-
-  function receiveWriterMetrics(message: WriterMetricsMessage, owner: number): void {
+  function receiveKeptMetrics(message: ServiceMetricsMessage, owner: number): void {
     const sender = { owner, workerId: 0 }
     if (message.kind === 'metrics-delta') metrics?.handlers['metrics-delta'](message, sender)
     else metrics?.handlers['metrics-collected'](message, sender)
   }
 
-  function receiveWriter(event: WriterEvent): void {
+  function receiveKept(event: KeptServicesEvent): void {
     switch (event.kind) {
-      case 'writer-started':
-        isWriterStarted = true
+      case 'started':
         completeStartup()
         break
-      case 'writer-start-failed': {
+      case 'start-failed': {
         const { reason, detail } = event
         dependencies.writeError(new StartFailure(reason, detail).summary)
         const isConfiguration = reason === 'configuration'
@@ -261,11 +254,11 @@ export function startControl(dependencies: ControlDependencies, options: Control
         dispatch({ kind: 'startup-failed', exitCode })
         break
       }
-      case 'writer-exited':
+      case 'exited':
         metrics?.releaseOwner(event.owner)
         break
-      case 'writer-closed':
-        dispatch({ kind: 'writer-closed' })
+      case 'closed':
+        dispatch({ kind: 'services-closed' })
         break
     }
   }
@@ -286,7 +279,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   function apply(effect: LifecycleEffect): void {
     switch (effect.kind) {
       case 'start-workers':
-        writer?.start()
+        kept.start()
         fleet.start()
         break
       case 'announce-startup':
@@ -317,17 +310,16 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'close-workers':
         // A terminal and a service manager signal every process, and a process that is still
         // loading exits on the signal.
-        writer?.giveUpStart()
+        kept.giveUpStart()
         fleet.close()
         break
-      case 'close-writer':
-        if (writer === undefined) dispatch({ kind: 'writer-closed' })
-        else writer.close()
+      case 'close-services':
+        kept.close()
         break
       case 'kill-processes':
         log.error({ event: 'cleanup_exceeded' }, 'Cleanup took too long; processes that still run are killed')
         fleet.kill()
-        writer?.kill()
+        kept.kill()
         break
       case 'start-timer':
         startTimer(effect.timer)

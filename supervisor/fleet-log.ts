@@ -5,7 +5,7 @@ import { isStopSignal } from './signals.ts'
 
 export interface KeptProcess {
   /** For the ids of the events and for their texts. */
-  readonly name: 'worker' | 'writer'
+  readonly name: 'worker' | 'writer' | 'store'
   /** Undefined where there is one such process only. */
   readonly workerId?: number
   /** Its exit is expected. */
@@ -15,7 +15,7 @@ export interface KeptProcess {
 /** Writes the line of a keeper's event. */
 export function logKeeperEvent(log: Logger, event: KeeperEvent, { name, workerId, isClosing }: KeptProcess): void {
   const ids = workerId === undefined ? {} : { worker_id: workerId }
-  const title = name === 'worker' ? 'Worker' : 'Writer'
+  const title = { worker: 'Worker', writer: 'Writer', store: 'Store' }[name]
   switch (event.kind) {
     case 'exited': {
       const { pid, code, signal } = event

@@ -16,13 +16,14 @@ import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
 import type { OpenMetrics } from './metrics/open.ts'
 import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
+import { createPrivateSockets, type PrivateSockets } from './private-sockets.ts'
 import { DEFAULT_HEALTH_POLICY } from './process-keeper.ts'
 import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
+import type { ServiceName } from './service-keeper.ts'
 import type { OperatorSignals } from './signals.ts'
 import { StartFailure, toListenFailure, toStartFailure } from './start-failure.ts'
 import { warnOfMissingCredentials } from './startup-checks.ts'
-import { createWriterSocket, type WriterSocket } from './writer-socket.ts'
 
 export interface GatewayContext {
   readonly version: string
@@ -46,7 +47,7 @@ interface Owned {
   runtimeLog: RuntimeLog | undefined
   reservation: PortReservation | undefined
   metrics: OpenMetrics | undefined
-  writerSocket: WriterSocket | undefined
+  sockets: PrivateSockets | undefined
 }
 
 /** Runs until the gateway has stopped; returns the exit code. A stop signal at any step ends it cleanly. */
@@ -60,7 +61,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     runtimeLog: undefined,
     reservation: undefined,
     metrics: undefined,
-    writerSocket: undefined
+    sockets: undefined
   }
   context.onUncaughtError(error => crash(error, owned, context))
   try {
@@ -75,7 +76,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
       const { openMetrics } = await import('./metrics/open.ts')
       owned.metrics = await openMetrics(plan, log)
     }
-    if (needsWriter(plan.settings)) owned.writerSocket = openWriterSocket()
+    const socketPaths = openSockets(listServices(plan.settings), owned)
     stopping.signal.throwIfAborted()
     const control = startControl(
       {
@@ -86,7 +87,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
         writeError: context.writeError,
         onServing: address => announce(address, { plan, owned, context }),
         metrics: owned.metrics?.metrics,
-        writerSocketPath: owned.writerSocket?.path
+        socketPaths
       },
       {
         plan,
@@ -103,7 +104,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   } catch (error) {
     return explainFailure(error, { owned, context, isStopping: stopping.signal.aborted })
   } finally {
-    owned.writerSocket?.remove()
+    owned.sockets?.remove()
     await owned.metrics?.close()
     await owned.reservation?.release()
     await owned.demo?.close()
@@ -112,13 +113,23 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   }
 }
 
-function openWriterSocket(): WriterSocket {
+/** Where each of these services listens. */
+function openSockets(services: readonly ServiceName[], owned: Owned): Partial<Record<ServiceName, string>> {
+  if (services.length === 0) return {}
   try {
-    return createWriterSocket(process.platform)
+    const sockets = createPrivateSockets(process.platform)
+    owned.sockets = sockets
+    return Object.fromEntries(services.map(name => [name, sockets.path(name)]))
   } catch (error) {
     const explanation = 'the folder for temporary files (TMPDIR) must be one that can be written'
     throw new StartFailure('temporary_folder_unusable', explanation, error)
   }
+}
+
+/** The processes that these settings need beside workers. */
+function listServices(settings: Settings): ServiceName[] {
+  const services: ServiceName[] = needsWriter(settings) ? ['writer'] : []
+  return settings.responsesStoreDsn === undefined ? services : [...services, 'store']
 }
 
 /** Records have to be stored, or the admin API asks for stored ones. */

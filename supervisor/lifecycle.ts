@@ -20,8 +20,8 @@ export type LifecycleState =
   | { readonly phase: 'cancelling' }
   /** Workers close what they own and exit. */
   | { readonly phase: 'closing'; readonly exitCode: ExitCode }
-  /** No worker is left to send records, so the writer flushes, closes its sinks and exits. */
-  | { readonly phase: 'closing-writer'; readonly exitCode: ExitCode }
+  /** No worker is left that needs them, so the writer and the store of responses close what they own and exit. */
+  | { readonly phase: 'closing-services'; readonly exitCode: ExitCode }
   | { readonly phase: 'stopped'; readonly exitCode: ExitCode }
 
 export type LifecycleEvent =
@@ -44,8 +44,8 @@ export type LifecycleEvent =
   | { readonly kind: 'settle-over' }
   /** Every worker process has exited. */
   | { readonly kind: 'workers-exited' }
-  /** The writer has exited, or there is none. */
-  | { readonly kind: 'writer-closed' }
+  /** The writer and the store of responses have exited, or there are none. */
+  | { readonly kind: 'services-closed' }
   | { readonly kind: 'cleanup-deadline' }
   | { readonly kind: 'workers-keep-dying' }
 
@@ -62,7 +62,7 @@ export type LifecycleEffect =
   | { readonly kind: 'close-listeners' }
   | { readonly kind: 'cancel-requests' }
   | { readonly kind: 'close-workers' }
-  | { readonly kind: 'close-writer' }
+  | { readonly kind: 'close-services' }
   /** Kills every child process that has not exited. */
   | { readonly kind: 'kill-processes' }
   | { readonly kind: 'start-timer'; readonly timer: TimerName }
@@ -94,8 +94,8 @@ export function advanceLifecycle(state: LifecycleState, event: LifecycleEvent): 
       return advanceCancelling(state, event)
     case 'closing':
       return advanceClosing(state, event)
-    case 'closing-writer':
-      return advanceClosingWriter(state, event)
+    case 'closing-services':
+      return advanceClosingServices(state, event)
     case 'stopped':
       return stay(state)
   }
@@ -179,7 +179,7 @@ function advanceDraining(state: DrainingState, event: LifecycleEvent): Transitio
     case 'requests-done':
       return continueDraining({ ...state, areRequestsDone: true })
     case 'workers-exited':
-      return closeWriter(EXIT_CODES.clean, [startCleanupTimer])
+      return closeServices(EXIT_CODES.clean, [startCleanupTimer])
     case 'drain-deadline':
     case 'stop-signal':
       // Without a request that runs, only the grace is left to end.
@@ -217,7 +217,7 @@ function advanceCancelling(state: LifecycleState, event: LifecycleEvent): Transi
     case 'settle-over':
       return { state: { phase: 'closing', exitCode: EXIT_CODES.clean }, effects: [{ kind: 'close-workers' }] }
     case 'workers-exited':
-      return closeWriter(EXIT_CODES.clean)
+      return closeServices(EXIT_CODES.clean)
     case 'cleanup-deadline':
       return exceedCleanup(EXIT_CODES.clean)
     default:
@@ -228,7 +228,7 @@ function advanceCancelling(state: LifecycleState, event: LifecycleEvent): Transi
 function advanceClosing(state: Extract<LifecycleState, { phase: 'closing' }>, event: LifecycleEvent): Transition {
   switch (event.kind) {
     case 'workers-exited':
-      return closeWriter(state.exitCode)
+      return closeServices(state.exitCode)
     case 'cleanup-deadline':
       return exceedCleanup(state.exitCode)
     default:
@@ -236,12 +236,12 @@ function advanceClosing(state: Extract<LifecycleState, { phase: 'closing' }>, ev
   }
 }
 
-function advanceClosingWriter(
-  state: Extract<LifecycleState, { phase: 'closing-writer' }>,
+function advanceClosingServices(
+  state: Extract<LifecycleState, { phase: 'closing-services' }>,
   event: LifecycleEvent
 ): Transition {
   switch (event.kind) {
-    case 'writer-closed':
+    case 'services-closed':
       return stop(state.exitCode)
     case 'cleanup-deadline':
       return exceedCleanup(state.exitCode)
@@ -261,8 +261,8 @@ function close(exitCode: ExitCode, before: readonly LifecycleEffect[] = []): Tra
   }
 }
 
-function closeWriter(exitCode: ExitCode, before: readonly LifecycleEffect[] = []): Transition {
-  return { state: { phase: 'closing-writer', exitCode }, effects: [...before, { kind: 'close-writer' }] }
+function closeServices(exitCode: ExitCode, before: readonly LifecycleEffect[] = []): Transition {
+  return { state: { phase: 'closing-services', exitCode }, effects: [...before, { kind: 'close-services' }] }
 }
 
 /** A process that ends for another reason keeps that exit code. */

@@ -2,10 +2,11 @@
 // (operations.md 5).
 
 import { accessSync, constants, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isLoopbackDestination } from '../shared/destination.ts'
 import { isFixedPath } from '../shared/fixed-paths.ts'
 import { isHeaderValue } from '../shared/header-value.ts'
+import { readStoreDsn, readStoreKey } from '../shared/memory/dsn.ts'
 import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
@@ -38,6 +39,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   checkMetricsPath(settings, refusals)
   checkLogFile(settings, refusals)
   checkSinks(settings, refusals)
+  checkStore(settings, refusals, warnings)
   if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
   warnOfUnusedKeyFile(settings, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
@@ -115,6 +117,33 @@ function checkSinks(settings: Settings, refusals: StartupErrorDetail[]): void {
   }
 }
 
+/** What the store of responses needs, as far as it can be seen without a database (memory.md 1). */
+function checkStore(settings: Settings, refusals: StartupErrorDetail[], warnings: string[]): void {
+  const { responsesStoreDsn, responsesStoreKey, responsesStoreKeyPrevious } = settings
+  const refuse = (setting: string, what: string) =>
+    refusals.push({ reasonId: 'invalid_settings', setting, explanation: `${setting} ${what}` })
+  const keys = [
+    ['GATEWAY_RESPONSES_STORE_KEY', responsesStoreKey],
+    ['GATEWAY_RESPONSES_STORE_KEY_PREVIOUS', responsesStoreKeyPrevious]
+  ] as const
+  for (const [setting, key] of keys) {
+    if (key === undefined) continue
+    if (readStoreKey(key.reveal()) === undefined) refuse(setting, 'must be 32 bytes in base64')
+    if (responsesStoreDsn === undefined) {
+      warnings.push(`${setting} has no effect while GATEWAY_RESPONSES_STORE_DSN is unset.`)
+    }
+  }
+  if (responsesStoreDsn === undefined) return
+  const setting = 'GATEWAY_RESPONSES_STORE_DSN'
+  const dsn = readStoreDsn(responsesStoreDsn.reveal())
+  if (dsn === undefined) refuse(setting, 'must be sqlite:<path>, or an address that begins with postgres://')
+  else if (dsn.kind === 'sqlite' && !canCreate(dsn.location)) refuse(setting, 'must name a file that can be written')
+  const { responsesStoreMaxBytes: one, responsesStoreMaxBytesPerKey: all } = settings
+  if (all > 0 && all < one) {
+    warnings.push('GATEWAY_RESPONSES_STORE_MAX_BYTES_PER_KEY is below the size of one response and bounds it as well.')
+  }
+}
+
 function checkLogFile({ logFilename }: Settings, refusals: StartupErrorDetail[]): void {
   if (canAppendTo(logFilename)) return
   refusals.push({
@@ -134,6 +163,14 @@ function canAppendTo(file: string): boolean {
   } catch {
     return false
   }
+}
+
+/** As `canAppendTo`, for a file whose folders are made at the start. */
+function canCreate(file: string): boolean {
+  let folder = resolve(dirname(file))
+  while (statSync(folder, { throwIfNoEntry: false }) === undefined && dirname(folder) !== folder)
+    folder = dirname(folder)
+  return folder === resolve(dirname(file)) ? canAppendTo(file) : canAppendTo(join(folder, 'folder'))
 }
 
 function checkUpstream(

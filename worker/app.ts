@@ -21,6 +21,7 @@ import { createFingerprint } from './http/fingerprint.ts'
 import type { RecordRoom } from './http/http-runtime.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { listRunningRequests } from './http/running-requests.ts'
+import type { StoreConnection } from './memory/store-connection.ts'
 import { createObservers } from './observation/create-observers.ts'
 import type { ProcessProbes } from './observation/metrics/probes.ts'
 import { createObservation, type Observation } from './observation/observation.ts'
@@ -54,6 +55,8 @@ export interface WorkerAppOptions {
   metrics?: WorkerMetrics | undefined
   /** Where the writer of traffic records listens; undefined where there is none. */
   writerSocket?: string | undefined
+  /** Where the store of responses listens; undefined where there is none. */
+  storeSocket?: string | undefined
 }
 
 export interface WorkerApp {
@@ -100,6 +103,7 @@ export async function createWorkerApp(
   const { metrics } = options
   const { createHandlers } = parts.operations ?? servedOperations
   const traffic = await openTraffic(options)
+  const storeLink = await openStore(options)
   const probes = metrics && (await startProbes(metrics))
   const routes = createRouteTable(options.profiles, options.settings, options.revisions.config)
   followInventories(routes, options.control)
@@ -115,7 +119,16 @@ export async function createWorkerApp(
     readCertificates: profileId => runtime.executors.certificates(profileId),
     now: Date.now
   })
-  const runtime = createRuntime(options, parts, { routes, translator, observation, probes, writer, recordRoom, health })
+  const runtime = createRuntime(options, parts, {
+    routes,
+    translator,
+    observation,
+    probes,
+    writer,
+    recordRoom,
+    health,
+    memory: parts.memory ?? storeLink?.store
+  })
   probes?.watchPool(translator)
   const { drainGate } = runtime
   const application = await createApplication(runtime, app => registerRoutes(app, runtime, createHandlers))
@@ -140,6 +153,7 @@ export async function createWorkerApp(
       health.close()
       // Last, because every request that ended has its record now.
       await traffic?.close()
+      storeLink?.close()
       probes?.close()
     }
   }
@@ -160,6 +174,13 @@ async function openTraffic(options: WorkerAppOptions): Promise<TrafficLink | und
   const { openTrafficLink } = await import('./traffic/traffic-link.ts')
   const dropped = metrics?.registry.counter('gateway_traffic_log_dropped_total').with({})
   return openTrafficLink(writerSocket, { settings, workerId, log, onDropped: () => dropped?.add(1) })
+}
+
+/** The connection to the store of responses, where there is one. */
+async function openStore({ storeSocket, metrics, log }: WorkerAppOptions): Promise<StoreConnection | undefined> {
+  if (storeSocket === undefined) return undefined
+  const { openStoreLink } = await import('./memory/store-link.ts')
+  return openStoreLink(storeSocket, { log, registry: metrics?.registry })
 }
 
 async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> {
@@ -189,12 +210,13 @@ interface RuntimeParts {
   readonly writer: WriterConnection | undefined
   readonly recordRoom: RecordRoom | undefined
   readonly health: HealthReporter
+  readonly memory: ResponseStore | undefined
 }
 
 function createRuntime(
   options: WorkerAppOptions,
-  { faces, kinds, operations = servedOperations, memory }: WorkerAppParts,
-  { routes, translator, observation, probes, writer, recordRoom, health }: RuntimeParts
+  { faces, kinds, operations = servedOperations }: WorkerAppParts,
+  { routes, translator, observation, probes, writer, recordRoom, health, memory }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const drainGate = createDrainGate()

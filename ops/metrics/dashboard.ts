@@ -304,6 +304,23 @@ export const rows: Row[] = [
     ]
   },
   {
+    title: 'Stored responses',
+    panels: [
+      graph('Questions without an answer of the store', 'ops', 8, [
+        { expr: rate('gateway_responses_store_failed_total', WINDOW, { where: where() }), legend: 'without an answer' }
+      ]),
+      graph('Wait for a read', 's', 8, quantiles('gateway_responses_store_read_seconds', where())),
+      graph('Wait for a write', 's', 8, quantiles('gateway_responses_store_write_seconds', where())),
+      graph('Stored responses and conversations', 'short', 12, [
+        { expr: current('max', 'gateway_responses_store_responses', { where: where() }), legend: 'responses' },
+        { expr: current('max', 'gateway_responses_store_conversations', { where: where() }), legend: 'conversations' }
+      ]),
+      graph('Stored content', 'bytes', 12, [
+        { expr: current('max', 'gateway_responses_store_bytes', { where: where() }), legend: 'content' }
+      ])
+    ]
+  },
+  {
     title: 'Shutdown, model list and traces',
     panels: [
       graph('Shutdown', 'short', 8, [

@@ -249,6 +249,23 @@ export const alertRules: AlertRule[] = [
     staysQuiet: gauge('gateway_traffic_log_postgres_lag_seconds', '200x60')
   },
   {
+    alert: 'ResponsesStoreFailing',
+    expr: `${increase('gateway_responses_store_failed_total', '5m', { by })} > 0`,
+    for: '0m',
+    severity: 'critical',
+    summary: 'The store of responses gives no answers.',
+    runbook:
+      'Requests that continue or read a stored response get 503, and other responses are served without being stored. The log event ' +
+      'store_operation_failed has the error of the database: it is down, locked, full or slow. The event store_exited says that its ' +
+      'process ended.',
+    fires: {
+      samples: gauge('gateway_responses_store_failed_total', '0x10 5x50'),
+      labels: { job: JOB, instance: 'a' },
+      atMinutes: 13
+    },
+    staysQuiet: gauge('gateway_responses_store_failed_total', '5x60')
+  },
+  {
     alert: 'GatewayEventLoopLag',
     expr: `${select('gateway_event_loop_lag_p99_seconds')} > 0.25`,
     for: '5m',

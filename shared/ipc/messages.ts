@@ -83,7 +83,9 @@ const supervisorChecks = {
     /** Targets of aliases that rest now. */
     rests: z.array(targetRest),
     /** Where the writer of traffic records listens; null where there is none. */
-    writerSocket: z.string().nullable()
+    writerSocket: z.string().nullable(),
+    /** Where the store of responses listens; null where there is none. */
+    storeSocket: z.string().nullable()
   }),
   /** Every worker of the host listens, which readiness requires. */
   'host-started': hasNoFields,

@@ -213,6 +213,22 @@ export const metricDefinitions = Object.freeze({
   ...sinkSeries('opensearch'),
   gateway_traffic_log_sqlite_wal_bytes: gauge("Size of the SQLite file's write-ahead log in bytes.", 'sum'),
 
+  // The store of responses.
+  gateway_responses_store_failed_total: counter(
+    'Total number of questions that the store of responses did not answer.'
+  ),
+  gateway_responses_store_read_seconds: histogram(
+    'Time that a worker waits for something to be read from the store of responses in seconds.',
+    WRITE_BUCKETS
+  ),
+  gateway_responses_store_write_seconds: histogram(
+    'Time that a worker waits for something to be written to the store of responses in seconds.',
+    WRITE_BUCKETS
+  ),
+  gateway_responses_store_responses: gauge('Stored responses.', 'max'),
+  gateway_responses_store_conversations: gauge('Stored conversations.', 'max'),
+  gateway_responses_store_bytes: gauge('Stored content of responses and conversations in bytes.', 'max'),
+
   // Traces.
   gateway_trace_spans_total: counter('Total number of spans that the trace collector took.'),
   gateway_trace_spans_dropped_total: counter(

@@ -1,4 +1,5 @@
 // Entry of the writer process. It must load quickly: drivers are loaded only for the sinks that are configured.
-import { runWriterProcess } from './process.ts'
+import { runServiceProcess } from '../service-process.ts'
+import { writerService } from './process.ts'
 
-runWriterProcess()
+runServiceProcess(writerService)

@@ -1,6 +1,6 @@
 // The socket of the writer: receives records and queries of workers, and sends acknowledgements and
 // results. What happens to them is the `TrafficService`'s.
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Logger } from '../../shared/logging.ts'
 import { restoreRecords } from '../../shared/traffic/batch.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
@@ -18,6 +18,7 @@ import {
 } from '../../shared/traffic/messages.ts'
 import type { TrafficSummary } from '../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
+import { createSocketServer, type SocketServer } from '../socket-server.ts'
 
 /** A question that has no answer. */
 export class QuestionFailedError extends Error {
@@ -51,39 +52,9 @@ const QUESTIONS_MAX = 64
 /** Unread bytes above which a worker gets no further records of a tail. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
-export interface TrafficServer {
-  /** Rejects with the system's error. */
-  listen(path: string): Promise<void>
-  /** Resolves when no connection is left: workers have closed theirs and all that they sent has been read. */
-  drained(): Promise<void>
-  /** Closes the socket and every connection. */
-  close(): Promise<void>
-}
-
-export function createTrafficServer(service: TrafficService, log: Logger): TrafficServer {
-  const connections = new Set<Socket>()
-  const drainListeners: Array<() => void> = []
-  const server: Server = createServer(socket => {
-    connections.add(socket)
-    socket.once('close', () => {
-      connections.delete(socket)
-      if (connections.size === 0) for (const listener of drainListeners.splice(0)) listener()
-    })
-    serve(socket, service, log)
-  })
-  return {
-    listen: path =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(path, () => resolve())
-      }),
-    drained: () => (connections.size === 0 ? Promise.resolve() : new Promise(resolve => drainListeners.push(resolve))),
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        for (const socket of connections) socket.destroy()
-      })
-  }
+/** The socket of the writer; it does not listen yet. */
+export function createTrafficServer(service: TrafficService, log: Logger): SocketServer {
+  return createSocketServer(socket => serve(socket, service, log))
 }
 
 function serve(socket: Socket, service: TrafficService, log: Logger): void {

@@ -66,7 +66,8 @@ const configure: SupervisorMessageContent = {
   providerHealth: [],
   isHostStarted: true,
   rests: [targetRest],
-  writerSocket: null
+  writerSocket: null,
+  storeSocket: null
 }
 
 const supervisorMessages: SupervisorMessageContent[] = [

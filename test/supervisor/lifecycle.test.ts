@@ -51,8 +51,8 @@ t.test('row 3: a start whose configuration is refused exposes no server and exit
 t.test('row 3: a start that fails later closes every worker and exits 1', async t => {
   const failed = run(starting, 'startup-failed')
   t.same(failed.last, ['close-workers', 'start-timer cleanup'])
-  t.same(run(failed.state, 'workers-exited').last, ['close-writer'])
-  t.same(run(failed.state, 'workers-exited', 'writer-closed').last, ['exit 1'])
+  t.same(run(failed.state, 'workers-exited').last, ['close-services'])
+  t.same(run(failed.state, 'workers-exited', 'services-closed').last, ['exit 1'])
 })
 
 t.test('row 4: a start that completes is live, and ready once the catalog is filled', async t => {
@@ -83,8 +83,8 @@ t.test('row 6: a stop signal makes readiness false before any listener closes', 
 t.test('row 7: requests that end in time are followed by closing, without a cancel', async t => {
   const drained = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'requests-done')
   t.same(drained.last, ['close-workers', 'start-timer cleanup'])
-  t.same(run(drained.state, 'workers-exited').last, ['close-writer'])
-  t.same(run(drained.state, 'workers-exited', 'writer-closed').last, ['exit 0'])
+  t.same(run(drained.state, 'workers-exited').last, ['close-services'])
+  t.same(run(drained.state, 'workers-exited', 'services-closed').last, ['exit 0'])
 })
 
 t.test('row 7: an idle gateway still keeps its listeners for the grace', async t => {
@@ -117,13 +117,13 @@ t.test('a second stop signal and the deadline close at once where no request run
     const within = run(live, 'stop-signal', 'requests-done', event)
     t.same(within.last, ['close-listeners', 'close-workers', 'start-timer cleanup'])
     t.same(run(within.state, 'settle-over', 'requests-done').last, [])
-    t.same(run(within.state, 'workers-exited', 'writer-closed').last, ['exit 0'])
+    t.same(run(within.state, 'workers-exited', 'services-closed').last, ['exit 0'])
   }
 })
 
 t.test('row 8: cleanup within its bound exits 0, beyond it kills and exits 4', async t => {
   const closing = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'requests-done').state
-  t.same(run(closing, 'workers-exited', 'writer-closed').last, ['exit 0'])
+  t.same(run(closing, 'workers-exited', 'services-closed').last, ['exit 0'])
   t.same(run(closing, 'cleanup-deadline').last, ['kill-processes', 'exit 4'])
   const cancelling = run(live, 'stop-signal', 'drain-deadline').state
   t.same(run(cancelling, 'cleanup-deadline').last, ['kill-processes', 'exit 4'])
@@ -137,35 +137,35 @@ t.test('a stop signal while starting closes what was started and exits 0 (I6)', 
   t.equal(exitCodeBeforeStart({ kind: 'stop-signal' }), 0)
   const stopped = run(starting, 'stop-signal')
   t.same(stopped.last, ['announce-shutdown', 'close-workers', 'start-timer cleanup'])
-  t.same(run(stopped.state, 'startup-completed', 'workers-exited', 'writer-closed').last, ['exit 0'])
+  t.same(run(stopped.state, 'startup-completed', 'workers-exited', 'services-closed').last, ['exit 0'])
 })
 
 t.test('workers that keep dying end the gateway with exit code 5, starting or live (I8)', async t => {
   for (const state of [starting, live]) {
     const dying = run(state, 'workers-keep-dying')
     t.same(dying.last, ['close-workers', 'start-timer cleanup'])
-    t.same(run(dying.state, 'workers-exited', 'writer-closed').last, ['exit 5'])
+    t.same(run(dying.state, 'workers-exited', 'services-closed').last, ['exit 5'])
   }
 })
 
 t.test('workers that all exit while draining are followed by the writer, within the bound of the cleanup', async t => {
   const exited = run(live, 'stop-signal', 'workers-exited')
-  t.same(exited.last, ['start-timer cleanup', 'close-writer'])
-  t.same(run(exited.state, 'writer-closed').last, ['exit 0'])
+  t.same(exited.last, ['start-timer cleanup', 'close-services'])
+  t.same(run(exited.state, 'services-closed').last, ['exit 0'])
 })
 
 t.test('workers that all exit after the cancel are followed by the writer; the cleanup timer runs already', async t => {
   const exited = run(live, 'stop-signal', 'drain-deadline', 'workers-exited')
-  t.same(exited.last, ['close-writer'])
+  t.same(exited.last, ['close-services'])
   t.same(run(exited.state, 'settle-over').last, [], 'there is no worker to close')
-  t.same(run(exited.state, 'writer-closed').last, ['exit 0'])
+  t.same(run(exited.state, 'services-closed').last, ['exit 0'])
 })
 
 t.test('the writer is closed after the last worker has exited, and never before', async t => {
   const closing = run(live, 'stop-signal', 'drain-acknowledged', 'grace-over', 'requests-done')
   t.same(closing.last, ['close-workers', 'start-timer cleanup'])
-  t.same(run(closing.state, 'writer-closed').last, [], 'a writer that exits early does not end the gateway')
-  t.equal(run(closing.state, 'writer-closed').state.phase, 'closing')
+  t.same(run(closing.state, 'services-closed').last, [], 'a writer that exits early does not end the gateway')
+  t.equal(run(closing.state, 'services-closed').state.phase, 'closing')
 })
 
 t.test('a writer that does not close within the bound is killed, and the exit code says so', async t => {
@@ -187,7 +187,7 @@ const kinds: EventKind[] = [
   'drain-deadline',
   'settle-over',
   'workers-exited',
-  'writer-closed',
+  'services-closed',
   'cleanup-deadline',
   'workers-keep-dying'
 ]
@@ -200,7 +200,7 @@ t.test('any sequence of events exits at most once and has no effect after the ex
       t.ok(flat.filter(kind => kind === 'exit').length <= 1)
       t.ok(flat.filter(kind => kind === 'close-workers').length <= 1)
       t.ok(flat.filter(kind => kind === 'close-listeners').length <= 1)
-      t.ok(flat.filter(kind => kind === 'close-writer').length <= 1)
+      t.ok(flat.filter(kind => kind === 'close-services').length <= 1)
       const exitAt = flat.indexOf('exit')
       t.ok(exitAt === -1 || exitAt === flat.length - 1)
     })

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { StartupError } from '../../shared/startup-error.ts'
@@ -65,4 +66,41 @@ t.test('a key of blanks is no key', async t => {
   t.match(refused, [/GATEWAY_API_KEY must be set/])
   const production = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-key-of-clients', GATEWAY_ADMIN_API_ENABLED: 'true' }
   t.match(check({ ...production, GATEWAY_ADMIN_API_KEY: '\t' }).refusals, [/GATEWAY_ADMIN_API_KEY must be set/])
+})
+
+t.test('the store of responses: wrong addresses, keys and folders are refused by their setting', async t => {
+  const folder = t.testdir({ 'a-file': '', 'read-only': {} })
+  chmodSync(join(folder, 'read-only'), 0o500)
+  const DSN = 'GATEWAY_RESPONSES_STORE_DSN'
+  const dsnOf = (name: string) => `sqlite:${join(folder, name)}`
+  const key = randomBytes(32).toString('base64')
+  for (const dsn of [
+    'mysql://user:hunter2@host/db',
+    'sqlite:',
+    'sqlite::memory:',
+    'responses.sqlite',
+    'postgres://host:port/'
+  ]) {
+    const { refusals } = check({ [DSN]: dsn })
+    t.same(refusals, [`${DSN} must be sqlite:<path>, or an address that begins with postgres://`], dsn)
+  }
+  for (const name of [
+    '',
+    'a-file/responses.sqlite',
+    ...(process.getuid?.() === 0 ? [] : ['read-only/responses.sqlite'])
+  ]) {
+    t.same(check({ [DSN]: dsnOf(name) }).refusals, [`${DSN} must name a file that can be written`], name)
+  }
+  for (const setting of ['GATEWAY_RESPONSES_STORE_KEY', 'GATEWAY_RESPONSES_STORE_KEY_PREVIOUS']) {
+    for (const text of ['hunter2', key.slice(4), `${key.slice(0, -2)}!=`]) {
+      t.same(check({ [DSN]: dsnOf('x'), [setting]: text }).refusals, [`${setting} must be 32 bytes in base64`], setting)
+    }
+    t.same(check({ [DSN]: dsnOf('new/folder/x'), [setting]: `${key}\n` }), { refusals: [], warnings: [] })
+    t.match(check({ [setting]: key }), { refusals: [], warnings: [`${setting} has no effect`] })
+  }
+  t.same(check({ [DSN]: 'postgres://user:hunter2@host/db' }), { refusals: [], warnings: [] })
+  t.match(check({ [DSN]: dsnOf('x'), GATEWAY_RESPONSES_STORE_MAX_BYTES_PER_KEY: '1000' }).warnings, [
+    'GATEWAY_RESPONSES_STORE_MAX_BYTES_PER_KEY is below'
+  ])
+  t.same(check({ [DSN]: dsnOf('x'), GATEWAY_RESPONSES_STORE_MAX_BYTES_PER_KEY: '0' }).warnings, [])
 })

@@ -1,4 +1,4 @@
-// Starts the whole gateway in the process of a test: the same supervisor, worker and writer as in processes of their own, connected by
+// Starts the whole gateway in the process of a test: the same supervisor, worker, writer and store as in processes of their own, connected by
 // the same messages. It costs a tenth of a gateway of processes, so tests use it unless they are about processes: exits, signals,
 // several workers, environment, stdout.
 
@@ -15,7 +15,9 @@ import type { Children } from '../../supervisor/children.ts'
 import { parseCommandLine, type StartOptions } from '../../supervisor/command-line.ts'
 import { runGateway } from '../../supervisor/gateway.ts'
 import type { RuntimePlan } from '../../supervisor/runtime-plan.ts'
-import { runWriter } from '../../supervisor/writer/process.ts'
+import { runService, type Service } from '../../supervisor/service-process.ts'
+import { createStoreProcess } from '../../supervisor/store/process.ts'
+import { writerService } from '../../supervisor/writer/process.ts'
 import { runWorker } from '../../worker/bootstrap.ts'
 import { startGateway as startProcesses } from './gateway.ts'
 import { findListeningUrl, type GatewayOptions, type ServingGateway } from './serving-gateway.ts'
@@ -90,6 +92,8 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   return { url, folder, interrupt: () => signalStop(), stop }
 
   function createChildren(plan: RuntimePlan): Children {
+    const runServiceIn = (service: Service) =>
+      runInProcess(host => runService(service, host), createMessage({ kind: 'close-service' }), stdout)
     if (plan.settings.workers > 1) throw new Error('Several workers need processes: set GATEWAY_WORKERS in `env`.')
     return {
       forkWorker: runInProcess(
@@ -97,7 +101,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
         createMessage({ kind: 'close' }),
         stdout
       ),
-      forkWriter: runInProcess(runWriter, createMessage({ kind: 'close-writer' }), stdout)
+      forkService: { writer: runServiceIn(writerService), store: runServiceIn(createStoreProcess()) }
     }
   }
 }

@@ -31,7 +31,8 @@ const configure: Configure = {
   providerHealth: [],
   isHostStarted: false,
   rests: [],
-  writerSocket: null
+  writerSocket: null,
+  storeSocket: null
 }
 
 /** A forked worker; `next` resolves with its next message of a kind. */

@@ -49,9 +49,9 @@ t.test('the writer is sent the secrets of its sinks and no others', async t => {
     .map(line => JSON.parse(line) as Record<string, unknown>)
   t.match(
     messages.map(({ kind }) => kind),
-    ['environment', 'configure-writer']
+    ['environment', 'configure-service']
   )
-  t.match(messages.find(({ kind }) => kind === 'configure-writer')?.settings, {
+  t.match(messages.find(({ kind }) => kind === 'configure-service')?.settings, {
     GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `sqlite:${gateway.files.sqlite}`,
     GATEWAY_OPENSEARCH_PASSWORD: 'secret-of-the-search-server'
   })

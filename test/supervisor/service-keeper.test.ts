@@ -1,15 +1,16 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { createMessage } from '../../shared/ipc/checks.ts'
-import type { FromWriterContent } from '../../shared/ipc/writer-messages.ts'
+import type { FromServiceContent } from '../../shared/ipc/service-messages.ts'
 import type { ChildListeners } from '../../supervisor/child-process.ts'
-import { createWriterKeeper, type WriterEvent } from '../../supervisor/writer-keeper.ts'
+import { createServiceKeeper, type ServiceEvent } from '../../supervisor/service-keeper.ts'
 
 function createKeeper() {
-  const events: WriterEvent[] = []
+  const events: ServiceEvent[] = []
   const children: Array<{ listeners: ChildListeners; sent: Array<{ kind: string }>; isKilled: boolean }> = []
   const owners: number[] = []
-  const keeper = createWriterKeeper(
+  let owner = 0
+  const keeper = createServiceKeeper(
     {
       log: pino({ enabled: false }),
       nowMs: () => 0,
@@ -25,10 +26,15 @@ function createKeeper() {
           }
         }
       },
+      nextOwner() {
+        owner -= 1
+        return owner
+      },
       onEvent: event => events.push(event),
       onMetrics: (_message, owner) => owners.push(owner)
     },
     {
+      name: 'writer',
       configure: { settings: {}, socketPath: '/tmp/x', isQuiet: true, hasMetrics: true },
       startupTimeoutMs: 1_000_000,
       restartPolicy: {
@@ -47,7 +53,7 @@ function createKeeper() {
     events,
     children,
     owners,
-    receive: (content: FromWriterContent) => last()?.listeners.onMessage(createMessage(content)),
+    receive: (content: FromServiceContent) => last()?.listeners.onMessage(createMessage(content)),
     exit: () => last()?.listeners.onExit({ code: 1, signal: null }),
     stopBySignal: () => last()?.listeners.onExit({ code: null, signal: 'SIGINT' }),
     async nextChild() {
@@ -60,44 +66,44 @@ function createKeeper() {
 t.test('the writer is configured, and its start is reported once', async t => {
   const { keeper, events, children, receive, exit, nextChild } = createKeeper()
   keeper.start()
-  receive({ kind: 'writer-online', pid: 1 })
-  t.equal(children[0]?.sent[0]?.kind, 'configure-writer')
+  receive({ kind: 'service-online', pid: 1 })
+  t.equal(children[0]?.sent[0]?.kind, 'configure-service')
   t.notOk(keeper.isReady)
-  receive({ kind: 'writer-ready' })
+  receive({ kind: 'service-ready' })
   t.ok(keeper.isReady)
   exit()
   await nextChild()
-  receive({ kind: 'writer-online', pid: 2 })
-  receive({ kind: 'writer-ready' })
+  receive({ kind: 'service-online', pid: 2 })
+  receive({ kind: 'service-ready' })
   t.same(
     events.map(({ kind }) => kind),
-    ['writer-started', 'writer-exited']
+    ['started', 'exited']
   )
   keeper.close()
   exit()
   t.same(
     events.slice(2).map(({ kind }) => kind),
-    ['writer-exited', 'writer-closed']
+    ['exited', 'closed']
   )
 })
 
 t.test('a failed first start is reported once and not repeated', async t => {
   for (const fail of [
     ({ receive, exit }: ReturnType<typeof createKeeper>) => {
-      receive({ kind: 'writer-failed', reason: 'configuration', detail: 'no table' })
+      receive({ kind: 'service-failed', reason: 'configuration', detail: 'no table' })
       exit()
     },
     ({ exit }: ReturnType<typeof createKeeper>) => exit()
   ]) {
     const kept = createKeeper()
     kept.keeper.start()
-    kept.receive({ kind: 'writer-online', pid: 1 })
+    kept.receive({ kind: 'service-online', pid: 1 })
     fail(kept)
     for (let turn = 0; turn < 10; turn += 1) await new Promise(resolve => setImmediate(resolve))
     t.equal(kept.children.length, 1)
-    t.equal(kept.events.filter(({ kind }) => kind === 'writer-start-failed').length, 1)
+    t.equal(kept.events.filter(({ kind }) => kind === 'start-failed').length, 1)
     kept.keeper.close()
-    t.equal(kept.events.at(-1)?.kind, 'writer-closed')
+    t.equal(kept.events.at(-1)?.kind, 'closed')
   }
 })
 
@@ -111,7 +117,7 @@ t.test('a writer that exits during its start is no failure where the gateway sto
   keeper.close()
   t.same(
     events.map(({ kind }) => kind),
-    ['writer-exited', 'writer-closed']
+    ['exited', 'closed']
   )
 })
 
@@ -120,8 +126,8 @@ t.test('a writer that a signal stops during its start is started again', async t
   keeper.start()
   stopBySignal()
   await nextChild()
-  receive({ kind: 'writer-online', pid: 2 })
-  t.equal(children[1]?.sent[0]?.kind, 'configure-writer')
+  receive({ kind: 'service-online', pid: 2 })
+  t.equal(children[1]?.sent[0]?.kind, 'configure-service')
   stopBySignal()
   keeper.giveUpStart()
   for (let turn = 0; turn < 10; turn += 1) await new Promise(resolve => setImmediate(resolve))
@@ -129,7 +135,7 @@ t.test('a writer that a signal stops during its start is started again', async t
   keeper.close()
   t.same(
     events.map(({ kind }) => kind),
-    ['writer-exited', 'writer-exited', 'writer-closed']
+    ['exited', 'exited', 'closed']
   )
 })
 
@@ -142,28 +148,28 @@ t.test('a writer that signals stop again and again during its start is a failed 
     t.equal(children.length, restart + 1)
   }
   stopBySignal()
-  t.equal(events.filter(({ kind }) => kind === 'writer-start-failed').length, 1)
+  t.equal(events.filter(({ kind }) => kind === 'start-failed').length, 1)
 })
 
 t.test('a writer that has started is started again while the workers close', async t => {
   const { keeper, events, receive, exit, nextChild } = createKeeper()
   keeper.start()
-  receive({ kind: 'writer-ready' })
+  receive({ kind: 'service-ready' })
   keeper.giveUpStart()
   exit()
   await nextChild()
   keeper.close()
   exit()
-  t.equal(events.at(-1)?.kind, 'writer-closed')
+  t.equal(events.at(-1)?.kind, 'closed')
 })
 
 t.test('each process reports its metrics under a number of its own, and is asked for them', async t => {
   const { keeper, events, owners, children, receive, exit, nextChild } = createKeeper()
   keeper.start()
-  receive({ kind: 'writer-ready' })
+  receive({ kind: 'service-ready' })
   receive({ kind: 'metrics-collected', requestId: 1 })
   exit()
-  t.same(events.at(-1), { kind: 'writer-exited', owner: -1 })
+  t.same(events.at(-1), { kind: 'exited', owner: -1 })
   await nextChild()
   receive({ kind: 'metrics-collected', requestId: 2 })
   t.same(owners, [-1, -2])
@@ -176,7 +182,7 @@ t.test('each process reports its metrics under a number of its own, and is asked
 t.test('a writer that exits too fast does not end the gateway', async t => {
   const { keeper, events, children, receive, exit, nextChild } = createKeeper()
   keeper.start()
-  receive({ kind: 'writer-ready' })
+  receive({ kind: 'service-ready' })
   for (let count = 0; count < 3; count += 1) {
     exit()
     await nextChild()
@@ -184,6 +190,6 @@ t.test('a writer that exits too fast does not end the gateway', async t => {
   exit()
   t.equal(children.length, 4, 'the next one comes after a pause')
   keeper.close()
-  t.equal(events.at(-1)?.kind, 'writer-closed')
-  t.notOk(events.some(({ kind }) => kind === 'writer-start-failed'))
+  t.equal(events.at(-1)?.kind, 'closed')
+  t.notOk(events.some(({ kind }) => kind === 'start-failed'))
 })

@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { createWriterSocket } from '../../supervisor/writer-socket.ts'
+import { createPrivateSockets } from '../../supervisor/private-sockets.ts'
 
 t.test('the folder is for this user alone, and goes with everything in it', async t => {
-  const socket = createWriterSocket('linux')
-  const folder = dirname(socket.path)
+  const sockets = createPrivateSockets('linux')
+  const folder = dirname(sockets.path('writer'))
   t.equal(statSync(folder).mode & 0o777, 0o700)
-  socket.remove()
+  sockets.remove()
   t.notOk(existsSync(folder))
 })
 
@@ -18,14 +18,14 @@ t.test('a folder for temporary files whose path is too long for sockets is not u
     if (before === undefined) delete process.env.TMPDIR
     else process.env.TMPDIR = before
   })
-  const socket = createWriterSocket('linux')
-  t.match(socket.path, /^\/tmp\/llm-gateway-/)
-  socket.remove()
+  const sockets = createPrivateSockets('linux')
+  t.match(sockets.path('store'), /^\/tmp\/llm-gateway-/)
+  sockets.remove()
 })
 
 t.test('Windows has pipes with names that cannot be guessed', async t => {
-  const one = createWriterSocket('win32')
-  t.match(one.path, /^\\\\\.\\pipe\\llm-gateway-[0-9a-f]{32}$/)
-  t.not(one.path, createWriterSocket('win32').path)
+  const one = createPrivateSockets('win32')
+  t.match(one.path('writer'), /^\\\\\.\\pipe\\llm-gateway-[0-9a-f]{32}-writer$/)
+  t.not(one.path('writer'), createPrivateSockets('win32').path('writer'))
   one.remove()
 })

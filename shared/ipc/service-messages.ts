@@ -1,0 +1,65 @@
+// The messages between the supervisor and a service process: the writer of the traffic log, or the store of responses. What workers send to
+// such a process does not pass here: it goes over the socket of the process.
+import { z } from 'zod'
+import {
+  type ContentOf,
+  type FieldsOf,
+  hasFields,
+  hasNoFields,
+  hasNonce,
+  hasRequestId,
+  type MessageOf,
+  readMessage,
+  reportChecks
+} from './checks.ts'
+import { FAILURE_DETAIL_MAX } from './messages.ts'
+import { count } from './schemas.ts'
+
+const toServiceChecks = {
+  /** Acknowledged by `service-ready` or `service-failed`. */
+  'configure-service': hasFields({
+    /** Those that the service may know, as `writeTransferredSettings` returns them: secrets are plain texts. */
+    settings: z.record(z.string(), z.unknown()),
+    /** Where the process listens: a path in a directory that only this user can enter. */
+    socketPath: z.string(),
+    isQuiet: z.boolean(),
+    hasMetrics: z.boolean()
+  }),
+  /** Finish and close everything, then exit. Acknowledged by the exit of the process. */
+  'close-service': hasNoFields,
+  'reopen-log': hasNoFields,
+  /** Acknowledged by `pong`. */
+  ping: hasNonce,
+  /** Asks for what changed in the metrics; acknowledged by `metrics-collected`, after the `metrics-delta`. */
+  'metrics-collect': hasRequestId
+}
+
+const fromServiceChecks = {
+  'service-online': hasFields({ pid: count }),
+  'service-ready': hasNoFields,
+  /**
+   * The service is unusable until the operator changes something; the process exits after this message.
+   */
+  'service-failed': hasFields({
+    reason: z.enum(['configuration', 'internal']),
+    detail: z.string().max(FAILURE_DETAIL_MAX)
+  }),
+  ...reportChecks
+}
+
+export type ToServiceFields = FieldsOf<typeof toServiceChecks>
+export type FromServiceFields = FieldsOf<typeof fromServiceChecks>
+export type ToServiceContent = ContentOf<ToServiceFields>
+export type FromServiceContent = ContentOf<FromServiceFields>
+export type ToServiceMessage = MessageOf<ToServiceFields>
+export type FromServiceMessage = MessageOf<FromServiceFields>
+
+/** A message of the supervisor to a service process, or undefined for anything else. */
+export function readToServiceMessage(value: unknown): ToServiceMessage | undefined {
+  return readMessage(value, toServiceChecks)
+}
+
+/** A message of a service process, or undefined for anything else. */
+export function readFromServiceMessage(value: unknown): FromServiceMessage | undefined {
+  return readMessage(value, fromServiceChecks)
+}

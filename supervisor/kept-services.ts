@@ -1,0 +1,127 @@
+// The service processes of a gateway as one: the writer of the traffic log and the store of responses, each where the settings need it.
+import { writeStoreSettings } from '../shared/settings/store-settings.ts'
+import type { TransferredSettings } from '../shared/settings/transfer.ts'
+import { writeWriterSettings } from '../shared/settings/writer-settings.ts'
+import type { Settings } from '../shared/settings.ts'
+import type { ForkChild } from './child-process.ts'
+import {
+  createServiceKeeper,
+  type ServiceEvent,
+  type ServiceKeeper,
+  type ServiceKeeperDependencies,
+  type ServiceKeeperOptions,
+  type ServiceName
+} from './service-keeper.ts'
+
+export type KeptServicesEvent =
+  /** All have started for the first time. Not sent where there are none. */
+  | { readonly kind: 'started' }
+  | Extract<ServiceEvent, { kind: 'start-failed' | 'exited' }>
+  /** All have exited after `close`; at once where there are none. */
+  | { readonly kind: 'closed' }
+
+export interface KeptServices {
+  /** Each has started once. */
+  readonly areStarted: boolean
+  start(): void
+  /** Asks the process of this owner for what changed in its metrics. */
+  collectMetrics(owner: number, requestId: number): void
+  /** The processes that can be asked. */
+  readyOwners(): readonly number[]
+  reopenLogs(): void
+  giveUpStart(): void
+  close(): void
+  kill(): void
+}
+
+export interface KeptServicesDependencies extends Omit<ServiceKeeperDependencies, 'fork' | 'nextOwner' | 'onEvent'> {
+  readonly forkService: Readonly<Record<ServiceName, ForkChild>>
+  readonly onEvent: (event: KeptServicesEvent) => void
+}
+
+export interface KeptServicesOptions extends Omit<ServiceKeeperOptions, 'name' | 'configure'> {
+  readonly settings: Settings
+  /** Where each listens; none for one that is not needed. */
+  readonly socketPaths: Readonly<Partial<Record<ServiceName, string>>>
+  readonly isQuiet: boolean
+}
+
+const writeSettings: Readonly<Record<ServiceName, (settings: Settings) => TransferredSettings>> = {
+  writer: writeWriterSettings,
+  store: writeStoreSettings
+}
+
+/** Creates the keepers; nothing is started yet. */
+export function createKeptServices(
+  { forkService, onEvent, ...dependencies }: KeptServicesDependencies,
+  { settings, socketPaths, isQuiet, ...options }: KeptServicesOptions
+): KeptServices {
+  const keepers = new Map<ServiceName, ServiceKeeper>()
+  const waiting = new Set<ServiceName>()
+  const open = new Set<ServiceName>()
+  let lastOwner = 0
+
+  for (const name of ['writer', 'store'] as const) {
+    const socketPath = socketPaths[name]
+    if (socketPath === undefined) continue
+    waiting.add(name)
+    open.add(name)
+    const keeper = createServiceKeeper(
+      {
+        ...dependencies,
+        fork: forkService[name],
+        nextOwner() {
+          lastOwner -= 1
+          return lastOwner
+        },
+        onEvent: event => receive(name, event)
+      },
+      {
+        ...options,
+        name,
+        configure: { settings: writeSettings[name](settings), socketPath, isQuiet, hasMetrics: settings.metricsEnabled }
+      }
+    )
+    keepers.set(name, keeper)
+  }
+
+  function receive(name: ServiceName, event: ServiceEvent): void {
+    switch (event.kind) {
+      case 'started':
+        waiting.delete(name)
+        if (waiting.size === 0) onEvent(event)
+        break
+      case 'closed':
+        open.delete(name)
+        if (open.size === 0) onEvent(event)
+        break
+      case 'start-failed':
+      case 'exited':
+        onEvent(event)
+        break
+    }
+  }
+
+  const each = (call: (keeper: ServiceKeeper) => void) => {
+    for (const keeper of keepers.values()) call(keeper)
+  }
+
+  return {
+    get areStarted() {
+      return waiting.size === 0
+    },
+    start: () => each(keeper => keeper.start()),
+    collectMetrics: (owner, requestId) =>
+      each(keeper => {
+        if (keeper.owner === owner) keeper.collectMetrics(requestId)
+      }),
+    readyOwners: () => [...keepers.values()].filter(({ isReady }) => isReady).map(({ owner }) => owner),
+    reopenLogs: () => each(keeper => keeper.reopenLog()),
+    giveUpStart: () => each(keeper => keeper.giveUpStart()),
+    close() {
+      if (keepers.size === 0) onEvent({ kind: 'closed' })
+      each(keeper => keeper.close())
+    },
+    kill: () => each(keeper => keeper.kill())
+  }
+}
