@@ -91,6 +91,7 @@ function writeWritten(profile: ProviderProfile): JsonObject {
   const { auth, timeouts, responseBytesMax, defaultCapabilities } = profile
   return withoutUndefined({
     wire: profile.wire,
+    state: profile.state,
     token_counting: profile.tokenCounting,
     unsupported: profile.unsupported,
     allow_private: profile.allowPrivate,

@@ -51,6 +51,7 @@ export function writeProfileContent(profile: ProviderProfile): JsonObject {
     provider_kind: profile.providerKind,
     base_url: profile.baseUrl,
     ...(profile.wire !== undefined && { wire: profile.wire }),
+    ...(profile.state !== undefined && { state: profile.state }),
     ...(profile.credentialEnv !== undefined && { credential_env: profile.credentialEnv }),
     network_policy_ref: profile.networkPolicyRef,
     tls_policy_ref: profile.tlsPolicyRef,

@@ -46,6 +46,10 @@ export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number]
 export const PROVIDER_WIRES = ['chat_completions', 'responses'] as const
 export type ProviderWire = (typeof PROVIDER_WIRES)[number]
 
+/** Who keeps the state of Responses clients on the Responses wire: the provider, or the gateway's own store (memory.md 3). */
+export const STATE_KEEPERS = ['provider', 'gateway'] as const
+export type StateKeeper = (typeof STATE_KEEPERS)[number]
+
 /** What happens to a member that the provider's wire cannot carry: it is left out with a notice, or the request is refused. */
 export const UNSUPPORTED_MODES = ['ignore', 'refuse'] as const
 export type UnsupportedMode = (typeof UNSUPPORTED_MODES)[number]
@@ -143,6 +147,8 @@ export interface ProviderProfile {
   readonly baseUrl: string
   /** Only where the file writes it: the wire of a kind that has several. */
   readonly wire?: ProviderWire
+  /** Only where the file writes it, and only on the Responses wire. */
+  readonly state?: StateKeeper
   /** Name of the variable that holds the credential; absent for a keyless profile. */
   readonly credentialEnv?: string
   readonly networkPolicyRef: string

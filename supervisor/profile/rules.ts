@@ -71,6 +71,7 @@ function findProfileProblem(profile: ProfileContent, index: number, rules: FileR
   if (!mayBeEmpty && profile.models.length === 0) return ['models']
   if ('token_counting' in profile && !KINDS_WITH_TOKEN_COUNTING.has(kind)) return ['token_counting']
   if ('wire' in profile && !KINDS_WITH_WIRES.has(kind)) return ['wire']
+  if ('state' in profile && profile.wire !== 'responses') return ['state']
   const call = findCallProblem(profile)
   if (call !== undefined) return call
   for (const [position, alias] of profile.models.entries()) {

@@ -8,6 +8,7 @@ import {
   PROFILE_SCHEMA_VERSIONS,
   PROVIDER_WIRES,
   type ProfileSchemaVersion,
+  STATE_KEEPERS,
   UNSUPPORTED_MODES
 } from '../../shared/profile.ts'
 import { findIdleRemoval, PRESET_NAMES, REMOVABLE_FEATURES, writeRemoval } from '../../shared/profile-features.ts'
@@ -126,6 +127,12 @@ const wire = z
   .enum(PROVIDER_WIRES)
   .describe('Only chat_compatible. chat_completions (default), or responses: the requests go to <base_url>/responses.')
 
+const state = z
+  .enum(STATE_KEEPERS)
+  .describe(
+    'Only wire responses. provider (default): it keeps stored responses. gateway: its own store does, where one is on.'
+  )
+
 const publicPrefix = modelName
   .refine(text => /[/:]$/.test(text))
   .meta({ pattern: '^\\S*[/:]$', description: 'What stands before the id of a discovered model. Unique in the file.' })
@@ -159,6 +166,7 @@ export const fileV3 = fileSchema(
     credential_env: variableName.nullish().describe('Name of the variable that holds the credential. Absent: keyless.'),
     model_inventory: modelInventory,
     wire: wire.exactOptional(),
+    state: state.exactOptional(),
     token_counting: tokenCounting.exactOptional(),
     unsupported: unsupported.exactOptional(),
     ...callMembers,

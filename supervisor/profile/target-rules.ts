@@ -18,10 +18,11 @@ export function createTargetRules(profiles: readonly ProfileContent[]): TargetRu
       const targets = readTargets(alias)
       if (targets === undefined) return alias.upstream_model === undefined ? ['upstream_model'] : undefined
       if (alias.upstream_model !== undefined || !isExternalKind(profile.provider_kind)) return ['targets']
+      if (keepsState(profile)) return ['targets']
       const position = targets.findIndex((target, index) => {
         const named = byId.get(target.profile_id)
         const isEarlier = targets.slice(0, index).some(earlier => isSameDeployment(earlier, target))
-        return named === undefined || !isSameWire(named, profile) || isEarlier
+        return named === undefined || !isSameWire(named, profile) || isEarlier || keepsState(named)
       })
       return position === -1 ? undefined : ['targets', position, 'profile_id']
     }
@@ -49,4 +50,9 @@ function isSameWire(left: ProfileContent, right: ProfileContent): boolean {
 /** The wire of a kind that has several; its first one where the file writes none. */
 function readWire(profile: ProfileContent): string {
   return ('wire' in profile ? profile.wire : undefined) ?? 'chat_completions'
+}
+
+/** Whether the file says that the provider keeps the state of its clients: their ids would be unknown to another deployment. */
+function keepsState(profile: ProfileContent): boolean {
+  return 'state' in profile && profile.state === 'provider'
 }

@@ -18,6 +18,7 @@ export function toProfile(content: ProfileContent): ProviderProfile {
     providerKind: content.provider_kind,
     baseUrl: content.base_url.url,
     ...pick('wire', written.wire),
+    ...pick('state', written.state),
     // Null is the written form of keyless.
     ...pick('credentialEnv', content.credential_env ?? undefined),
     networkPolicyRef: content.network_policy_ref,

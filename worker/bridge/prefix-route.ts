@@ -18,6 +18,8 @@ export interface PrefixRoute {
   providerKind: string
   /** Absent where the profile names none. */
   wire?: ProviderWire
+  /** As of an alias. */
+  isStateOurs?: true
   /** What every model of the profile can do unless its provider states another fact; features by their names. */
   defaults: ModelCapabilities
   traits: ProfileTraits
@@ -31,6 +33,7 @@ export interface PrefixedModel {
   profileId: string
   providerKind: string
   wire?: ProviderWire
+  isStateOurs?: true
   upstreamModel: string
   slotKey: string
   capabilities: DeclaredCapabilities
@@ -52,7 +55,7 @@ export function findPrefixedModel(
   if (route === undefined) return undefined
   const upstreamModel = publicModel.slice(route.publicPrefix.length)
   if (!isModelName(upstreamModel)) return 'unknown'
-  const { profileId, providerKind, wire, defaults, traits, isTokenCountOff, evidence } = route
+  const { profileId, providerKind, wire, isStateOurs, defaults, traits, isTokenCountOff, evidence } = route
   const model: PrefixedModel = {
     profileId,
     providerKind,
@@ -63,6 +66,7 @@ export function findPrefixedModel(
     isUndeclared: true
   }
   if (wire !== undefined) model.wire = wire
+  if (isStateOurs !== undefined) model.isStateOurs = isStateOurs
   if (isTokenCountOff !== undefined) model.isTokenCountOff = isTokenCountOff
   return model
 }

@@ -51,6 +51,8 @@ export interface AliasRoute {
   providerKind: string
   /** Absent where the profile names none. */
   wire?: ProviderWire
+  /** On the Responses wire: the gateway's own store keeps the state, and not the provider (memory.md 3). */
+  isStateOurs?: true
   upstreamModel: string
   /** As in the plan. */
   slotKey: string
@@ -83,6 +85,8 @@ export interface ExecutionPlan {
   apiMode: ApiMode
   /** The wire of a kind that has several; absent where the profile names none. */
   wire?: ProviderWire
+  /** `AliasRoute.isStateOurs`. */
+  isStateOurs?: true
   /** Absent only when an assistant or a stored thread of the provider implies the model. */
   upstreamModel?: string
   /** The model that every response names: the client's model, or the default model when the client named none. */
@@ -207,7 +211,7 @@ function planNamed(
 function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): EmbeddingsPlan {
   const { profileId, providerKind, wire, upstreamModel, slotKey, refusal, capabilities, isTokenCountOff, evidence } =
     alias
-  const { targets } = alias
+  const { isStateOurs, targets } = alias
   if (refusal !== undefined) throw nameModel(refuseAlias(refusal), publicModel)
   const plan: EmbeddingsPlan = {
     profileId,
@@ -218,6 +222,7 @@ function planAlias(alias: AliasRoute, publicModel: string, apiMode: ApiMode): Em
     slotKey
   }
   if (wire !== undefined) plan.wire = wire
+  if (isStateOurs !== undefined) plan.isStateOurs = isStateOurs
   if (targets !== undefined) plan.targets = targets
   if (capabilities !== undefined) plan.capabilities = capabilities
   if (isTokenCountOff !== undefined) plan.isTokenCountOff = isTokenCountOff

@@ -58,6 +58,7 @@ function createPrefixRoute(profile: PrefixedProfile, configRevision: string): Pr
     profileId,
     providerKind,
     ...(wire !== undefined && { wire }),
+    ...(isStateOurs(profile) && { isStateOurs: true as const }),
     defaults: { features: expandFeatures(features), limits },
     traits: readTraits(profile),
     ...(tokenCounting === 'off' && { isTokenCountOff: true as const }),
@@ -71,12 +72,21 @@ function createAliasRoute(set: ProfileSet, profile: ProviderProfile, alias: Mode
   const slotKey = createSlotKey(profileId, upstreamModel)
   const route: AliasRoute = { profileId, providerKind, upstreamModel, slotKey }
   if (wire !== undefined) route.wire = wire
+  if (isStateOurs(profile, alias)) route.isStateOurs = true
   const refusal = findRefusal(set, profile, alias)
   if (refusal !== undefined) route.refusal = refusal
   const capabilities = readCapabilities(profile, alias)
   if (capabilities !== undefined) route.capabilities = capabilities
   if (tokenCounting === 'off') route.isTokenCountOff = true
   return route
+}
+
+/** On the Responses wire the provider keeps the state unless the profile says otherwise; the ids of one of several deployments are no use to the others. */
+function isStateOurs(
+  { wire, state }: ProviderProfile,
+  { targets }: Partial<Pick<ModelAlias, 'targets'>> = {}
+): boolean {
+  return wire === 'responses' && (state ?? (targets === undefined ? 'provider' : 'gateway')) === 'gateway'
 }
 
 /** The route of an alias with several deployments: that of the first one, with the list of all of them. */

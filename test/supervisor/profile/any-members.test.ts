@@ -87,6 +87,7 @@ const members: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   connections: number,
   retries: number,
   wire: fc.constantFrom('chat_completions', 'responses'),
+  state: fc.constantFrom('provider', 'gateway'),
   provider_kind: fc.constantFrom('native', 'chat_compatible', 'messages_compatible', 'content_compatible'),
   model_inventory: fc.constantFrom('static', 'dynamic'),
   public_prefix: fc.constantFrom('a/', 'a:', 'a', `${CANARY} /`, ''),

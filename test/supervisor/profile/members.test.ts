@@ -423,6 +423,26 @@ t.test('an alias has targets or a model, and the targets are profiles of its kin
   expectPlace('targets[1].weight', [first, { ...second, weight: 0 }])
   expectPlace('targets[1].priority', [first, { ...second, priority: -1 }])
   expectPlace('targets[1] has an unknown member', [first, { ...second, state: 'provider' }])
+  // The ids of one deployment are unknown to the others (decisions.md 116).
+  const wiredTo = (state: string | undefined, targetState: string | undefined) =>
+    inspectFile({
+      ...file,
+      profiles: [
+        {
+          ...profile,
+          wire: 'responses',
+          state,
+          models: [{ ...capable, upstream_model: undefined, targets: [first, second] }]
+        },
+        { ...other, wire: 'responses', state: targetState }
+      ]
+    })
+  t.equal(wiredTo(undefined, undefined).exitCode, 0)
+  t.equal(wiredTo('gateway', 'gateway').exitCode, 0)
+  t.same(wiredTo('provider', undefined).warnings, ['The problem is in the profile file: profiles[0].models[0].targets'])
+  t.same(wiredTo(undefined, 'provider').warnings, [
+    'The problem is in the profile file: profiles[0].models[0].targets[1].profile_id'
+  ])
   const nativeKind = { provider_kind: 'native', network_policy_ref: 'public-native' }
   const native = inspectFile(v3(nativeKind, { upstream_model: undefined, targets: [first, second] }))
   t.same(native.warnings, ['The problem is in the profile file: profiles[0].models[0].targets'])

@@ -355,6 +355,24 @@ t.test(
   }
 )
 
+t.test(
+  'who keeps the state is a choice of the Responses wire, and part of a revision where it is written (memory.md 3)',
+  async t => {
+    const wired = (members: object = {}) => v3({ wire: 'responses', ...members })
+    for (const state of ['provider', 'gateway']) {
+      const { exitCode, document } = inspectFile(wired({ state }))
+      t.equal(exitCode, 0)
+      t.equal(document.profiles[0].state, state)
+    }
+    const revisionOf = (content: object) => inspectFile(content).document.config_revision
+    t.equal(new Set([wired(), wired({ state: 'provider' }), wired({ state: 'gateway' })].map(revisionOf)).size, 3)
+    expectSchemaRefusal(t, wired({ state: 'both' }), 'profiles[0].state')
+    expectSchemaRefusal(t, v3({ state: 'gateway' }), 'profiles[0].state')
+    expectSchemaRefusal(t, v3({ wire: 'chat_completions', state: 'gateway' }), 'profiles[0].state')
+    expectSchemaRefusal(t, v2({ state: 'gateway' }), 'profiles[0] has an unknown member')
+  }
+)
+
 t.test('bridge 48: the published vectors of both revisions hold', async t => {
   const native = {
     profile_id: 'native-main',
