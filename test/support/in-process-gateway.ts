@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import { createMessage } from '../../shared/ipc/checks.ts'
 import type { ChildHost } from '../../shared/ipc/child-host.ts'
 import type { LogOutput } from '../../shared/logging.ts'
+import type { ResponseStore } from '../../shared/memory/store.ts'
 import { readVersion } from '../../shared/version.ts'
 import type { ForkChild } from '../../supervisor/child-process.ts'
 import type { Children } from '../../supervisor/children.ts'
@@ -97,13 +98,25 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
     if (plan.settings.workers > 1) throw new Error('Several workers need processes: set GATEWAY_WORKERS in `env`.')
     return {
       forkWorker: runInProcess(
-        host => runWorker({ loadApp: () => import('../../worker/app.ts') }, host),
+        host => runWorker({ loadApp: () => loadApp(options.memory) }, host),
         createMessage({ kind: 'close' }),
         stdout
       ),
       forkService: { writer: runServiceIn(writerService), store: runServiceIn(createStoreProcess()) }
     }
   }
+}
+
+type WorkerModule = typeof import('../../worker/app.ts')
+
+/** The worker's parts, with the store of the test where it has one. */
+async function loadApp(memory: ResponseStore | undefined): Promise<Pick<WorkerModule, 'createWorkerApp'>> {
+  const app = await import('../../worker/app.ts')
+  if (memory === undefined) return app
+  const { providerFaces } = await import('../../worker/protocols/registry.ts')
+  const { providerKinds } = await import('../../worker/providers/registry.ts')
+  const parts = { faces: providerFaces, kinds: providerKinds, memory }
+  return { createWorkerApp: options => app.createWorkerApp(options, parts) }
 }
 
 /** Reads the flags as the command does. There is always a `.env` file, so that none of the folder of the tests is read. */

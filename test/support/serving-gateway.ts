@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createEmulator, type Emulator } from '../../ops/emulator/server.ts'
+import type { ResponseStore } from '../../shared/memory/store.ts'
 
 /** A gateway that serves, wherever it runs. */
 export interface ServingGateway {
@@ -30,6 +31,8 @@ export interface GatewayOptions {
   args?: string[]
   /** Text of a `.env` file in the working directory. */
   dotenv?: string
+  /** Where responses are stored; only of a gateway in the process of the test. */
+  memory?: ResponseStore
 }
 
 /** Variables that point a gateway at an emulator. */

@@ -100,11 +100,11 @@ function writeChat(
       sent = boundOutput(admitted.request, target.outputTokensMax, leftOut)
     }
     if (!isSameWire) sent = admitFeatures(sent, face.accepts, leftOut, { hasBody: body !== undefined })
-    const { isStream, messages } = request
+    const { isStream, messages, turn } = request
     const edited =
       sameWire === undefined || body === undefined
         ? undefined
-        : sameWire.writeChat(body, { ...target, isStream, messages, wireHeaders }, options)
+        : sameWire.writeChat(body, { ...target, isStream, messages, wireHeaders, turn }, options)
     const written = edited ?? face.writeChat(sent, target, options)
     for (const path of written.leftOut ?? NOTHING) leftOut.add(path, 'not_on_this_wire')
     const planned = { plan, face, written, leftOut: leftOut.list() }

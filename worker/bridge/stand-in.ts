@@ -82,7 +82,8 @@ function createStandIn(
     tools: hasTools ? [{ type: 'function', name: '', parameters: {} }] : [],
     usesLegacyFunctions: false,
     sampling: {},
-    ignored: {}
+    ignored: {},
+    ...(context.turn !== undefined && { turn: context.turn })
   }
 }
 

@@ -14,6 +14,8 @@ export interface DrainGate {
   admit(context: RequestContext): void
   /** A request is over; does nothing for one that was never admitted. */
   release(context: RequestContext): void
+  /** A drain waits for this work too: it goes on when its request is over. */
+  hold(work: Promise<unknown>): void
   /** Model requests are refused from now on. */
   startDraining(): void
   /** Calls the listener once, when the drain starts. Returns a function that removes it. */
@@ -35,6 +37,14 @@ export function createDrainGate(): DrainGate {
   let idleWaiters: Array<() => void> = []
   const drainListeners = new Set<() => void>()
   let isDraining = false
+  let heldWork = 0
+
+  function wakeIfIdle(): void {
+    if (active.length > 0 || heldWork > 0) return
+    const waiters = idleWaiters
+    idleWaiters = []
+    for (const resolve of waiters) resolve()
+  }
 
   return {
     get isDraining() {
@@ -56,10 +66,15 @@ export function createDrainGate(): DrainGate {
         last.gatePlace = context.gatePlace
       }
       context.gatePlace = undefined
-      if (active.length > 0) return
-      const waiters = idleWaiters
-      idleWaiters = []
-      for (const resolve of waiters) resolve()
+      wakeIfIdle()
+    },
+    hold(work) {
+      heldWork++
+      const release = () => {
+        heldWork--
+        wakeIfIdle()
+      }
+      work.then(release, release)
     },
     startDraining() {
       isDraining = true
@@ -71,7 +86,7 @@ export function createDrainGate(): DrainGate {
       return () => drainListeners.delete(listener)
     },
     whenIdle() {
-      if (active.length === 0) return Promise.resolve()
+      if (active.length === 0 && heldWork === 0) return Promise.resolve()
       return new Promise(resolve => idleWaiters.push(resolve))
     },
     cancelActive() {

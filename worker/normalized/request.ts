@@ -71,6 +71,18 @@ export interface Conversation {
   include?: string[]
 }
 
+/** What the gateway's own memory makes of the response to a request (memory.md 2). */
+export interface ResponseTurn {
+  /** The id of the response. */
+  id: string
+  /** As the client wrote it; the body does not have it any more. */
+  previousResponseId?: string
+  conversationId?: string
+  /** False for a response that the memory only continues: it cannot be continued itself. */
+  isStored: boolean
+  isBackground?: boolean
+}
+
 /** What the response repeats of the request: kept apart, because the messages may be gone when the response is written. */
 export interface RequestEcho {
   /** Members of the body as the client sent them; none where `text` has them. */
@@ -122,6 +134,8 @@ export interface NormalizedRequest {
   chatWire?: ChatWireNames
   /** Only of protocols whose responses repeat the request. */
   echo?: RequestEcho
+  /** Only of a request whose state the gateway keeps itself. */
+  turn?: ResponseTurn
   /**
    * The request uses something of its protocol that this form does not have: the error for every provider but one of the same wire, which
    * gets the client's own body.

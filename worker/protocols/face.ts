@@ -14,7 +14,8 @@ import type {
   NormalizedMessage,
   NormalizedRequest,
   NormalizedResponse,
-  ProviderAcceptance
+  ProviderAcceptance,
+  ResponseTurn
 } from '../normalized/index.ts'
 import type { JsonEdits } from './shared/edits.ts'
 import type { Members, PartSink } from './shared/members.ts'
@@ -34,6 +35,8 @@ export interface ReadContext {
   storesByDefault?: boolean
   /** The client wants every field refused that its route would leave out (decisions.md 71). */
   refusesUnsupported?: true
+  /** What the gateway's own memory makes of the response, in the protocol that has one. */
+  turn?: ResponseTurn | undefined
   /**
    * Headers of the request that belong to the protocol's wire, names and values in turn. They go to a provider only with a body that is
    * the client's own (`SameWireCodec`).
@@ -71,6 +74,11 @@ export interface StreamWriter<Frames extends StreamFrames = StreamFrames> {
    * error among it. Absent where the provider's frames have this form already, and an error behind them needs nothing of them.
    */
   pass?(frames: Uint8Array, events: readonly NormalizedEvent[]): string | Uint8Array
+  /**
+   * JSON of the response as it would be if it ended now, in a protocol whose responses are stored: of
+   * a stream whose client has left. Changes nothing.
+   */
+  writePartial?(): string
   /**
    * The error of a failed stream, in a protocol whose clients report it only when it is a chunk of
    * its own. Undefined before the failure. Other protocols do not have this member: their `write`
@@ -284,6 +292,8 @@ export interface SameWireTarget extends ChatTarget {
   messages?: readonly NormalizedMessage[]
   /** `ReadContext.wireHeaders`. */
   wireHeaders?: readonly string[] | undefined
+  /** Of a request whose state the gateway keeps in place of the provider. */
+  turn?: ResponseTurn | undefined
 }
 
 /** What of a body must be known without reading it, where its wrong shape is the provider's to refuse. */

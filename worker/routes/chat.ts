@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { execute } from '../execution/execute.ts'
 import { createNotices } from '../execution/notice.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import type { ChatTurn } from '../memory/chat-turn.ts'
 import { type ClientProtocol, GatewayError, toGatewayError } from '../normalized/index.ts'
 import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/face.ts'
 import type { TranslatedChat } from '../translation/types.ts'
@@ -19,6 +20,8 @@ export interface ChatOperation {
   streamType?: string
   /** Whether this client refuses a change of the response's id while it streams. */
   needsFinalId?: (request: FastifyRequest) => boolean
+  /** Begins the turn of a request whose state the gateway keeps; absent, and undefined, for all others. */
+  openTurn?: ((context: RequestContext) => Promise<ChatTurn | undefined>) | undefined
 }
 
 /** A comment of a server-sent event stream: clients ignore it. */
@@ -32,7 +35,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   const { protocol, face } = operation
   const notices = createNotices(runtime.log, path => face.members.has(path))
 
-  function createSink(call: TranslatedChat, reply: FastifyReply): ClientSink {
+  function createSink(call: TranslatedChat, reply: FastifyReply, turn: ChatTurn | undefined): ClientSink {
     const { context } = reply.request
     const responseContext: ResponseContext = {
       requestId: context.requestId,
@@ -42,39 +45,72 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
       now: () => Math.floor(runtime.clock.nowMs() / 1000),
       needsFinalId: operation.needsFinalId?.(reply.request) === true
     }
-    const options = { reply, protocol, face, responseContext }
+    const options = { reply, protocol, face, responseContext, keeper: turn?.keeper }
     if (!call.request.isStream) return new WholeResponseSink(options, runtime.translator)
     const { keepAliveText = KEEP_ALIVE_COMMENT, streamType } = operation
     return new StreamSink(options, { keepAliveText, contentType: streamType })
   }
 
-  function deliver(call: TranslatedChat, reply: FastifyReply): Promise<void> {
+  function deliver(call: TranslatedChat, reply: FastifyReply, turn: ChatTurn | undefined): Promise<void> {
     const { context } = reply.request
     const { isStream, extraHeaders, carriesFileBytes, model: requestedModel } = call.request
     if (isStream) context.expectStream()
-    const onLeftOut = (paths: readonly string[]) => notices.note(context, call.plan.publicModel, paths)
+    const onLeftOut = (paths: readonly string[]) =>
+      notices.note(context, call.plan.publicModel, turn?.shiftFields(paths) ?? paths)
     if (call.leftOut !== undefined) onLeftOut(call.leftOut)
     const options = { isStream, extraHeaders, requestedModel, wantsFileBytes: carriesFileBytes, onLeftOut }
     const { plan, targeting } = call
     return execute(runtime, { context, plan, targeting }, options, async (executor, callContext, place) => {
-      const sink = createSink(call, reply)
+      const sink = createSink(call, reply, turn)
       try {
         await executor.chat(place(call), callContext, sink)
         await sink.finish()
       } catch (thrown) {
         const error = toGatewayError(thrown)
-        if (!sink.fail(error)) throw thrown
+        if (!(await sink.fail(error))) throw thrown
         context.failed(error)
       }
     })
   }
 
   /** A function of its own: while the response is written, nothing refers to the client's body. */
-  function translate(context: RequestContext, outside: OutsideBody): Promise<TranslatedChat> {
-    const { requestId, apiMode, body, signal, descriptionOptions: description } = context
+  function translate(
+    context: RequestContext,
+    outside: OutsideBody,
+    turn: ChatTurn | undefined
+  ): Promise<TranslatedChat> {
+    const { requestId, apiMode, signal, descriptionOptions: description } = context
     const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
-    const job = { protocol, apiMode, bytes: body, context: { requestId, ...outside, ...refusal }, description }
-    return runtime.translator.translateChat(job, signal)
+    const bytes = turn?.bytes ?? context.body
+    const kept = turn === undefined ? {} : { turn: turn.response, storesByDefault: false }
+    const read = { requestId, ...outside, ...refusal, ...kept }
+    return runtime.translator.translateChat({ protocol, apiMode, bytes, context: read, description }, signal)
+  }
+
+  async function run(reply: FastifyReply, outside: OutsideBody, turn: ChatTurn | undefined): Promise<void> {
+    const { context } = reply.request
+    const call = await translate(context, outside, turn)
+    if (call.description !== undefined) context.described(call.description)
+    turn?.planned(call)
+    try {
+      await deliver(call, reply, turn)
+    } catch (thrown) {
+      throw refineError(thrown, face, call)
+    }
+  }
+
+  /** Serves a request with memory. Where the context is too long, it may run once more without its oldest turns. */
+  async function runTurn(reply: FastifyReply, outside: OutsideBody, turn: ChatTurn): Promise<void> {
+    try {
+      await run(reply, outside, turn).catch((thrown: unknown) => {
+        if (!turn.shorten(thrown)) throw thrown
+        return run(reply, outside, turn)
+      })
+    } catch (thrown) {
+      throw turn.refine(thrown)
+    } finally {
+      await turn.close()
+    }
   }
 
   return async function handleChat(
@@ -82,13 +118,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
-    const call = await translate(context, outside)
-    if (call.description !== undefined) context.described(call.description)
-    try {
-      await deliver(call, reply)
-    } catch (thrown) {
-      throw refineError(thrown, face, call)
-    }
+    const turn = await operation.openTurn?.(context)
+    return turn === undefined ? run(reply, outside, undefined) : runTurn(reply, outside, turn)
   }
 }
 

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify'
 import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
+import type { ResponseKeeper } from '../memory/chat-turn.ts'
 import {
   accumulateEvents,
   type ClientProtocol,
@@ -12,7 +13,7 @@ import {
   type NormalizedEvent,
   type NormalizedResponse
 } from '../normalized/index.ts'
-import type { ChatClientFace, ResponseContext, StreamWriter } from '../protocols/face.ts'
+import type { ChatClientFace, ResponseContext, StreamFrames, StreamWriter } from '../protocols/face.ts'
 import type { ResponseSink } from '../providers/types.ts'
 import type { Translator } from '../translation/translator.ts'
 
@@ -24,7 +25,7 @@ export interface ClientSink extends ResponseSink {
   /** Ends the response. Rejects with the error of a response that cannot be written. */
   finish(): Promise<void>
   /** Ends a started response with an error in the client's form. False when nothing has been sent yet: the caller raises the error. */
-  fail(error: GatewayError): boolean
+  fail(error: GatewayError): boolean | Promise<boolean>
 }
 
 export interface SinkOptions {
@@ -32,6 +33,8 @@ export interface SinkOptions {
   protocol: ClientProtocol
   face: ChatClientFace
   responseContext: ResponseContext
+  /** Stores the response before its end goes to the client; absent where nothing is stored. */
+  keeper?: ResponseKeeper | undefined
 }
 
 export interface StreamOptions {
@@ -56,6 +59,7 @@ export class WholeResponseSink implements ClientSink {
   push(events: readonly NormalizedEvent[], bytes?: Uint8Array): boolean {
     const { context } = this.#options.reply.request
     context.events(events)
+    this.#options.keeper?.noteEvents(events)
     if (bytes === undefined) {
       this.#response = accumulateEvents(events)
       return true
@@ -71,9 +75,10 @@ export class WholeResponseSink implements ClientSink {
   }
 
   async finish(): Promise<void> {
-    const { reply } = this.#options
+    const { reply, keeper } = this.#options
     if (this.#bytes !== undefined) {
-      sendWhole(reply, { status: 200, contentType: 'application/json', body: this.#bytes })
+      const body = keeper === undefined ? this.#bytes : await keeper.keepBody(this.#bytes)
+      sendWhole(reply, { status: 200, contentType: 'application/json', body })
     } else if (this.#response !== undefined) {
       const { items, usage } = this.#response
       if (usage !== null) reply.request.context.usage(usage)
@@ -81,7 +86,7 @@ export class WholeResponseSink implements ClientSink {
       const isLarge = this.#translator.isLarge(characters)
       if (items.length > MANY_ITEMS && !isLarge) await this.#translator.ownTurn()
       const body = isLarge ? await this.#writeInThread(this.#response, characters) : this.#write(this.#response)
-      sendJson(reply, 200, {}, body)
+      sendJson(reply, 200, {}, keeper === undefined ? body : await keeper.keepBody(body))
     }
   }
 
@@ -113,23 +118,35 @@ export class StreamSink implements ClientSink {
   readonly #context: RequestContext
   readonly #writer: StreamWriter
   readonly #options: StreamOptions
+  readonly #keeper: ResponseKeeper | undefined
   #stream: EventStreamWriter | undefined
+  /** The last frames of a response that is stored before they are sent. */
+  #end: { frames: StreamFrames | Uint8Array; isFailed: boolean } | undefined
 
-  constructor({ reply, face, responseContext }: SinkOptions, options: StreamOptions) {
+  constructor({ reply, face, responseContext, keeper }: SinkOptions, options: StreamOptions) {
     this.#reply = reply
     this.#context = reply.request.context
     this.#writer = face.createStreamWriter(responseContext)
     this.#options = options
+    this.#keeper = keeper
   }
 
   push(events: readonly NormalizedEvent[], frames?: Uint8Array): boolean {
     this.#stream ??= startEventStream(this.#reply, this.#options)
-    const hasRoom =
-      frames === undefined ? this.#stream.write(this.#writer.write(events)) : this.#pass(this.#stream, events, frames)
+    this.#keeper?.noteEvents(events)
+    const hasRoom = frames === undefined ? this.#write(this.#stream, events) : this.#pass(this.#stream, events, frames)
     this.#context.events(events)
     for (const event of events) this.#observe(event)
     // A failed stream has no end (decisions.md 108).
-    if (events.at(-1)?.type === 'error') this.#stream.cut(this.#writer.brokenEnd)
+    if (this.#end === undefined && events.at(-1)?.type === 'error') this.#stream.cut(this.#writer.brokenEnd)
+    return hasRoom
+  }
+
+  #write(stream: EventStreamWriter, events: readonly NormalizedEvent[]): boolean {
+    const end = this.#keeper === undefined ? -1 : events.findIndex(isTerminal)
+    if (end < 0) return stream.write(this.#writer.write(events))
+    const hasRoom = end === 0 || stream.write(this.#writer.write(events.slice(0, end)))
+    this.#end ??= { frames: this.#writer.write(events.slice(end)), isFailed: events[end]?.type === 'error' }
     return hasRoom
   }
 
@@ -138,8 +155,17 @@ export class StreamSink implements ClientSink {
     const last = events.at(-1)
     const failure = last?.type === 'error' ? last : undefined
     const read = failure === undefined ? events : events.slice(0, -1)
-    const hasRoom = stream.write(this.#writer.pass?.(frames, read) ?? frames)
-    return failure === undefined ? hasRoom : stream.write(this.#writer.write([failure]))
+    const passed = this.#writer.pass?.(frames, read) ?? frames
+    const hasRoom = stream.write(this.#keeper === undefined ? passed : this.#hold(this.#keeper, read, passed))
+    return failure === undefined ? hasRoom : this.#write(stream, [failure])
+  }
+
+  /** The frames that are sent now: those of the end wait until the response is stored. */
+  #hold(keeper: ResponseKeeper, events: readonly NormalizedEvent[], passed: string | Uint8Array): Uint8Array {
+    const frames = typeof passed === 'string' ? Buffer.from(passed) : passed
+    const { sent, held } = keeper.takeFrames(frames, events.some(isTerminal))
+    if (held !== undefined) this.#end ??= { frames: held, isFailed: false }
+    return sent
   }
 
   whenDrained(): Promise<void> {
@@ -147,14 +173,30 @@ export class StreamSink implements ClientSink {
   }
 
   async finish(): Promise<void> {
+    if (this.#stream === undefined) return
+    if (this.#end !== undefined) return this.#finishKept(this.#stream, this.#end)
     // The drain deadline ended the upstream call: a client that is still connected gets the reason as a stream error.
-    if (this.#stream !== undefined && this.#context.isAborted) throw this.#context.signal.reason
-    this.#stream?.end()
+    if (this.#context.isAborted) throw this.#context.signal.reason
+    this.#stream.end()
   }
 
-  fail(error: GatewayError): boolean {
+  /** Sends the end once the response is stored. */
+  async #finishKept(
+    stream: EventStreamWriter,
+    { frames, isFailed }: { frames: StreamFrames | Uint8Array; isFailed: boolean }
+  ): Promise<void> {
+    stream.write((await this.#keeper?.keepEnd(frames)) ?? frames)
+    if (isFailed) stream.cut(this.#writer.brokenEnd)
+    else stream.end()
+  }
+
+  async fail(error: GatewayError): Promise<boolean> {
     if (this.#stream === undefined) return false
     try {
+      const keeper = this.#keeper
+      const isLeft = this.#context.isAborted
+      // Without its end: the client left, or the drain cut the stream.
+      if (keeper !== undefined && isLeft) keeper.keepPartial(this.#writer.writePartial?.())
       const events: NormalizedEvent[] = [{ type: 'error', error }]
       const text = this.#writer.write(events)
       this.#context.events(events)
@@ -162,7 +204,7 @@ export class StreamSink implements ClientSink {
       const isComplete = text.length === 0 && brokenEnd === undefined
       if (isComplete) this.#stream.end()
       else {
-        this.#stream.write(text)
+        this.#stream.write(keeper === undefined || isLeft ? text : await keeper.keepEnd(text))
         this.#stream.cut(brokenEnd)
       }
     } catch {
@@ -187,4 +229,8 @@ export class StreamSink implements ClientSink {
         break
     }
   }
+}
+
+function isTerminal({ type }: NormalizedEvent): boolean {
+  return type === 'finish' || type === 'error'
 }

@@ -1,8 +1,12 @@
-// The operation of the Responses protocol. The gateway stores no responses, so it has none that
-// retrieves one (responses.md 1).
+// The operation that creates a response. With a store the gateway keeps the state of its clients
+// itself (memory.md 2 and 3).
 
 import type { FastifyRequest } from 'fastify'
 import type { OperationHandlers } from '../http/mount-operations.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import type { ChatTurn } from '../memory/chat-turn.ts'
+import type { MemoryDependencies } from '../memory/open-turn.ts'
+import { importOnce } from '../performance/import-once.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import { responsesFace } from '../protocols/responses/client/face.ts'
 import { createChatHandler } from './chat.ts'
@@ -16,7 +20,8 @@ export function createResponsesHandlers(
   const create = createChatHandler(runtime, {
     protocol: 'responses',
     face: responsesFace,
-    needsFinalId: isReadByStreamHelper
+    needsFinalId: isReadByStreamHelper,
+    openTurn: createTurnOpener(runtime)
   })
   const countTokens = createTokenCountHandler(runtime, 'responses')
   return {
@@ -25,6 +30,37 @@ export function createResponsesHandlers(
     countResponseInputTokens: (request, reply) => countTokens(request, reply)
   }
 }
+
+/** Undefined without a store: then nothing of the memory is loaded. */
+function createTurnOpener(
+  runtime: WorkerRuntime
+): ((context: RequestContext) => Promise<ChatTurn | undefined>) | undefined {
+  const { memory, routes, faces, settings, log, clock, drainGate } = runtime
+  if (memory === undefined) return undefined
+  const load = importOnce(async () => ({
+    ...(await import('../memory/open-turn.ts')),
+    ...(await import('../memory/owner.ts'))
+  }))
+  const dependencies: MemoryDependencies = {
+    store: memory,
+    routes,
+    faces,
+    storesByDefault: settings.responsesStoreDefault !== false,
+    bodyBytesMax: settings.maxRequestBodyBytes * BODY_GROWTH_MAX,
+    log,
+    nowMs: () => clock.nowMs(),
+    onPending: drainGate.hold
+  }
+  return async context => {
+    const { openTurn, readOwner } = await load()
+    const { body, apiMode, signal, logIds, startedAtEpochMs } = context
+    const createdAt = Math.floor(startedAtEpochMs / 1000)
+    return openTurn(dependencies, { body, apiMode, signal, logIds, createdAt, owner: readOwner(context) })
+  }
+}
+
+/** How many times the longest body of a client a body with its history may have (memory.md 3). */
+const BODY_GROWTH_MAX = 4
 
 /**
  * The SDK's stream helper names itself in a header; it refuses a response whose id changes (ADR

@@ -156,6 +156,7 @@ export const response = describe<ResponsesResponse>()(
     truncation: z.string(),
     user: z.string().exactOptional(),
     access_programs: z.null(),
+    conversation: z.strictObject({ id: z.string() }).exactOptional(),
     background: z.boolean(),
     frequency_penalty: z.number(),
     max_tool_calls: z.number().nullable(),

@@ -2,7 +2,7 @@
 // and custom tools, encrypted reasoning, `store` and `previous_response_id` are the provider's (decisions.md 86).
 
 import { asBuffer } from '../../../shared/bytes.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
+import { isJsonObject, type JsonObject, type JsonValue, type ResponseTurn } from '../../normalized/index.ts'
 import type { SameWireCodec, SameWireTarget } from '../face.ts'
 import { editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
@@ -49,13 +49,25 @@ export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, Respon
     hasTools: Array.isArray(tools) && tools.length > 0
   }),
   writeChat(body, target, { responsesPath }) {
-    const { isStream, upstreamModel, outputTokensMax, features, isLocal, messages = [], wireHeaders = [] } = target
+    const {
+      isStream,
+      upstreamModel,
+      outputTokensMax,
+      features,
+      isLocal,
+      messages = [],
+      wireHeaders = [],
+      turn
+    } = target
     const media = { messages, features, addresses: { isLocal }, readsPages: true, putText }
     const edits = new JsonEdits()
     const leftOut = editOwnMembers(body, edits, DECIDED)
     if (upstreamModel !== undefined) edits.set(['model'], upstreamModel)
     leftOut.push(...editLimit(body, edits, outputTokensMax), ...editUndeclared(body, edits, target))
-    if (Array.isArray(body.input)) for (const [index, item] of body.input.entries()) editItem(item, edits, index)
+    if (Array.isArray(body.input)) {
+      for (const [index, item] of body.input.entries()) editItem(item, edits, { index, isOurs: turn !== undefined })
+    }
+    if (turn !== undefined) askForState(body, edits, target)
     leftOut.push(...editMedia(media, edits))
     return {
       method: 'POST',
@@ -64,15 +76,15 @@ export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, Respon
       body: edits.applyTo(body),
       edits,
       attachments: [],
-      reading: body.background === true ? { ...READING, isBackground: true } : READING,
+      reading: writeReading(body, turn),
       ...(leftOut.length > 0 && { leftOut })
     }
   },
-  createEditor({ publicModel }) {
+  createEditor({ publicModel, reading }) {
     const ofBody = new JsonEdits()
-    ofBody.replaceText(['model'], publicModel)
+    editResponse(ofBody, [], { publicModel, reading })
     const ofFrame = new JsonEdits()
-    ofFrame.replaceText(['response', 'model'], publicModel)
+    editResponse(ofFrame, ['response'], { publicModel, reading })
     return {
       editBody: bytes => editJson(asBuffer(bytes), ofBody).edited,
       editFrame(frame) {
@@ -82,6 +94,36 @@ export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, Respon
       }
     }
   }
+}
+
+function writeReading(body: JsonObject, turn: ResponseTurn | undefined): ResponsesCompatibleReading {
+  if (turn !== undefined) return { ...READING, turn }
+  return body.background === true ? { ...READING, isBackground: true } : READING
+}
+
+/** Gives a response object the client's model, and what the gateway's own memory says of it where it keeps the state (memory.md 3). */
+function editResponse(
+  edits: JsonEdits,
+  place: Place,
+  { publicModel, reading }: { publicModel: string; reading: ResponsesCompatibleReading }
+): void {
+  edits.replaceText([...place, 'model'], publicModel)
+  const { turn } = reading
+  if (turn === undefined) return
+  edits.set([...place, 'id'], turn.id)
+  edits.set([...place, 'store'], turn.isStored)
+  edits.set([...place, 'previous_response_id'], turn.previousResponseId ?? null)
+  if (turn.conversationId !== undefined) edits.set([...place, 'conversation'], { id: turn.conversationId })
+}
+
+/** The form in which reasoning goes back with the next turn where the provider stores nothing. */
+const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
+
+/** Asks for reasoning that the next turn can send back. Services refuse the wish for models that do not reason. */
+function askForState({ include }: JsonObject, edits: JsonEdits, { features }: SameWireTarget): void {
+  if (features?.includes('reasoning_effort') === false) return
+  const asked = Array.isArray(include) ? include : []
+  if (!asked.includes(ENCRYPTED_REASONING)) edits.set(['include'], [...asked, ENCRYPTED_REASONING])
 }
 
 const NO_FRAME = Buffer.alloc(0)
@@ -133,10 +175,18 @@ const OWN_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 const OWN_ITEM = 'model_3d_generate_call'
 
 /** Takes out of an item of the history what only the gateway or an SDK wrote. */
-function editItem(item: JsonValue, edits: JsonEdits, index: number): void {
+function editItem(
+  item: JsonValue,
+  edits: JsonEdits,
+  {
+    index,
+    isOurs
+  }: { index: number /** The gateway keeps the state: the provider knows no item by its id. */; isOurs: boolean }
+): void {
   if (!isJsonObject(item)) return
   const { type, call_id: callId, content } = item
-  if (type === OWN_ITEM || (type === 'reasoning' && isOwnReasoning(item))) {
+  const isUnreadable = (): boolean => isOwnReasoning(item) || (isOurs && typeof item.encrypted_content !== 'string')
+  if (type === OWN_ITEM || (type === 'reasoning' && isUnreadable())) {
     edits.drop('input', index)
     return
   }

@@ -49,6 +49,7 @@ export interface Bridge<Gateway = ServingGateway> {
 
 export interface BridgeOptions {
   env?: GatewayOptions['env']
+  memory?: GatewayOptions['memory']
   /** Whether the native profile has the models of its upstream as well. */
   isDynamic?: boolean
   /** Further profiles of the file, whose providers the same emulator may play. */
@@ -104,7 +105,7 @@ export const credentialVariables = {
 /** As `startBridge`, with another way to start the gateway. */
 export async function startBridgeWith<Gateway>(
   t: Test,
-  { env, isDynamic = false, profiles }: BridgeOptions,
+  { env, memory, isDynamic = false, profiles }: BridgeOptions,
   start: (t: Test, options: ProfileOptions) => Promise<Gateway>
 ): Promise<Bridge<Gateway>> {
   const keys = providers.flatMap(provider => [
@@ -124,6 +125,7 @@ export async function startBridgeWith<Gateway>(
       ...providers.flatMap(provider => writeProfiles(provider, emulator)),
       ...(profiles?.(emulator) ?? [])
     ],
+    ...(memory && { memory }),
     env: {
       UPSTREAM_AUTH_URL: emulator.authUrl,
       ...credentialVariables,

@@ -94,6 +94,12 @@ export class TextBlock {
     this.#list.emit?.({ type: 'response.content_part.done', ...place, part })
     finishMessage(this.#list, this.#place, { message: this.#message, part, status })
   }
+
+  /** The item as it is now. */
+  peek(status: ClosingStatus): ResponsesMessage | undefined {
+    const content = [createTextPart(this.#text.toString(), this.#annotations)]
+    return this.#message && { ...this.#message, content, status }
+  }
 }
 
 export class RefusalBlock {
@@ -121,6 +127,11 @@ export class RefusalBlock {
     this.#list.emit?.({ type: 'response.refusal.done', ...place, refusal: this.#refusal })
     this.#list.emit?.({ type: 'response.content_part.done', ...place, part })
     finishMessage(this.#list, this.#place, { message: this.#message, part, status })
+  }
+
+  /** The item as it is now. */
+  peek(status: ClosingStatus): ResponsesMessage | undefined {
+    return this.#message && { ...this.#message, content: [{ type: 'refusal', refusal: this.#refusal }], status }
   }
 
   #open(): Place {
@@ -164,6 +175,11 @@ export class ReasoningBlock {
     this.#item.summary = [part]
     if (signature !== undefined) this.#item.encrypted_content = signature
     this.#list.finish(this.#place.output_index, this.#item)
+  }
+
+  /** The item as it is now. */
+  peek(): ResponsesReasoning | undefined {
+    return this.#item && { ...this.#item, summary: [{ type: 'summary_text', text: this.#text.toString() }] }
   }
 
   #open(): Place {
@@ -228,6 +244,11 @@ export class CustomCallBlock {
     this.#list.finish(this.#place.output_index, item)
   }
 
+  /** The item as it is now. */
+  peek(status: ClosingStatus): ResponsesCustomCall {
+    return { ...this.#item, input: this.#text.toString(), status }
+  }
+
   #write(text: string): void {
     if (text === '') return
     this.#text.add(text)
@@ -272,6 +293,11 @@ export class CallBlock {
     }
     item.status = status
     this.#list.finish(this.#place.output_index, item)
+  }
+
+  /** The item as it is now. */
+  peek(status: ClosingStatus): ResponsesFunctionCall {
+    return { ...this.#item, status }
   }
 }
 

@@ -46,20 +46,20 @@ export function readEcho(body: ResponsesRequest, request: NormalizedRequest): Re
  * (decisions.md 91).
  */
 export function writeEcho(request: NormalizedRequest): ResponsesEcho {
-  const { conversation, sampling, user } = request
+  const { conversation, sampling, turn, user } = request
   const members = request.echo?.members ?? {}
   const { instructions, reasoning, text, tool_choice, tools } = members
   return {
     instructions: readText(instructions) ?? null,
     max_output_tokens: sampling.maxOutputTokens ?? null,
     parallel_tool_calls: request.parallelToolCalls !== 'refused',
-    previous_response_id: conversation?.previousResponseId ?? null,
+    previous_response_id: (turn ?? conversation)?.previousResponseId ?? null,
     reasoning: {
       ...(isJsonObject(reasoning) ? reasoning : {}),
       effort: request.reasoning?.effort ?? null,
       summary: request.reasoning?.summary ?? null
     },
-    store: isStored(request),
+    store: turn?.isStored ?? isStored(request),
     temperature: sampling.temperature ?? 1,
     text: { format: { type: 'text' }, ...(isJsonObject(text) ? withoutNullFormat(text) : {}) },
     tool_choice: tool_choice ?? 'auto',
@@ -69,7 +69,8 @@ export function writeEcho(request: NormalizedRequest): ResponsesEcho {
     ...(user === undefined ? {} : { user }),
     access_programs: null,
     // Without a store nothing is ever queued (memory.md 5).
-    background: false,
+    background: turn?.isBackground ?? false,
+    ...(turn?.conversationId === undefined ? {} : { conversation: { id: turn.conversationId } }),
     frequency_penalty: sampling.frequencyPenalty ?? 0,
     max_tool_calls: readCount(members.max_tool_calls) ?? null,
     presence_penalty: sampling.presencePenalty ?? 0,

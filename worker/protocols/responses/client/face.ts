@@ -123,6 +123,7 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
       metadata: isJsonObject(body.metadata) ? body.metadata : undefined
     })
   }
+  if (context.turn !== undefined) request.turn = context.turn
   request.echo = readEcho(body, request)
   return request
 }

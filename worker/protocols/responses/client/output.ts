@@ -28,6 +28,7 @@ import {
 import { HostedItems } from './hosted-items.ts'
 import { type EmitItemEvent, OutputList } from './output-list.ts'
 import type { ResponsesOutputItem } from './schema.ts'
+import { findItemKey } from './stored-conversation.ts'
 import { createNameSplitter } from './tool-names.ts'
 
 type Block = TextBlock | RefusalBlock | ReasoningBlock | CallBlock | CustomCallBlock
@@ -53,14 +54,18 @@ export class OutputMachine {
 
   /**
    * @param options.emit receives the events of a stream; absent for a whole response.
-   * @param options.responseKey stands in the ids of items other than reasoning; the request's id unless given.
+   * @param options.responseKey stands in the ids of items other than reasoning; the request's id unless given. A response of the gateway's own
+   * memory has a key of its own.
    */
   constructor(
     request: NormalizedRequest,
-    { emit, responseKey = request.requestId }: { emit?: EmitItemEvent; responseKey?: string | undefined } = {}
+    { emit, responseKey }: { emit?: EmitItemEvent; responseKey?: string | undefined } = {}
   ) {
     this.#request = request
-    this.#list = new OutputList({ requestId: request.requestId, responseKey }, emit)
+    this.#list = new OutputList(
+      { requestId: request.requestId, responseKey: findItemKey(request) ?? responseKey ?? request.requestId },
+      emit
+    )
     this.#hosted = new HostedItems(this.#list, request)
     this.#splitName = createNameSplitter(request.tools)
   }
@@ -157,6 +162,12 @@ export class OutputMachine {
     const message = new TextBlock(this.#list)
     message.open()
     message.close(status, undefined)
+  }
+
+  /** The items so far; the open one has what came of it. Changes nothing. */
+  listPartial(): ResponsesOutputItem[] {
+    const open = this.#block?.peek(this.#isBlockEnded ? 'completed' : 'incomplete')
+    return open === undefined ? [...this.items] : this.items.map(item => (item.id === open.id ? open : item))
   }
 
   /**

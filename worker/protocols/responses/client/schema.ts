@@ -132,6 +132,8 @@ export type ResponsesEcho = {
   truncation: string
   user?: string
   access_programs: null
+  /** Only of a response that belongs to one. */
+  conversation?: { id: string }
   background: boolean
   frequency_penalty: number
   max_tool_calls: number | null

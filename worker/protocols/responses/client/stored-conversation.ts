@@ -1,12 +1,16 @@
 // Maps response ids to the conversations that the upstream stores: the id of a response is the id of its thread (responses.md 4 and
-// 6). The gateway stores no conversation, so the only ids are those of the upstream.
+// 6). Without a store these are the only ids.
 
 import { isJsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
 
 const ID_PREFIX = 'resp_'
 
-/** @param conversationId id of the stored conversation in the provider's response; undefined when it has none. */
+/**
+ * The id of the response: that of the gateway's own memory where it keeps the state (memory.md 2).
+ * @param conversationId id of the stored conversation in the provider's response; undefined when it has none.
+ */
 export function writeResponseId(request: NormalizedRequest, conversationId: string | undefined): string {
+  if (request.turn !== undefined) return request.turn.id
   return ID_PREFIX + (conversationId ?? findRequestedThread(request) ?? request.requestId)
 }
 
@@ -21,6 +25,12 @@ export function findRequestedThread(request: NormalizedRequest): string | undefi
   const given = isJsonObject(storage) ? storage.thread_id : undefined
   if (typeof given === 'string' && given !== '') return given
   return request.conversation?.storedConversationId
+}
+
+/** The key in the ids of the items that the gateway writes; undefined for that of the request or the provider. */
+export function findItemKey({ turn }: NormalizedRequest): string | undefined {
+  // A client may give several requests one id, and items of stored responses are found by theirs.
+  return turn?.id.slice(ID_PREFIX.length)
 }
 
 /** True when any member of the request asks the upstream to store the conversation. */

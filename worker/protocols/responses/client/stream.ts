@@ -90,6 +90,19 @@ class ResponsesStream implements StreamWriter {
     return frames
   }
 
+  /** The response as it would be if it ended now without its end: its items so far, the open one incomplete (memory.md 2). */
+  writePartial(): string {
+    const text = this.#responseText.write({
+      id: this.#id ?? writeResponseId(this.#context.request, undefined),
+      output: this.#output.listPartial(),
+      metadata: this.#metadata,
+      usage: this.#usage,
+      end: { type: 'finish', reason: 'cancelled' }
+    })
+    const { echoText } = this.#responseText
+    return echoText === undefined ? text : `${text},${echoText}}`
+  }
+
   /** Holds events back until one of them has the id of the response, or ends the response. */
   #release(events: readonly NormalizedEvent[]): readonly NormalizedEvent[] {
     const held = this.#held ?? []
@@ -239,7 +252,7 @@ function findLastNumber(frames: Uint8Array): number | undefined {
 
 /** True for a new stored conversation: its id is not in the request, and may arrive after the start. */
 function mayGetThreadLate({ request }: ResponseContext): boolean {
-  return isStored(request) && findRequestedThread(request) === undefined
+  return request.turn === undefined && isStored(request) && findRequestedThread(request) === undefined
 }
 
 /** The thread id of the first event that has one. */

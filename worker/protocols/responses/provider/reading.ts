@@ -1,5 +1,6 @@
 // Data that the writer of a request passes to the reader of its response: plain, because it may cross a thread boundary.
 
+import type { ResponseTurn } from '../../../normalized/index.ts'
 import type { ClientToolName } from '../../shared/tool-names.ts'
 
 export interface ResponsesCompatibleReading {
@@ -9,6 +10,8 @@ export interface ResponsesCompatibleReading {
   droppedToolCalls: number
   /** The client of this wire asked for a response in the background, which has not ended yet. */
   isBackground?: true
+  /** The gateway keeps the state in place of the provider. */
+  turn?: ResponseTurn
 }
 
 /** Anomalies of a usable response, as fixed names that a metric can count. */

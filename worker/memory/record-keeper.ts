@@ -1,0 +1,132 @@
+// Keeps one response: makes its record, stores it, and says in the response where that failed (memory.md 2 and 6).
+
+import { asBuffer } from '../../shared/bytes.ts'
+import {
+  type Owner,
+  type ResponseRecord,
+  type ResponseStore,
+  type SaveResult,
+  type StoredItem,
+  StoreUnavailable
+} from '../../shared/memory/store.ts'
+import type { NormalizedEvent } from '../normalized/index.ts'
+import type { StreamFrames } from '../protocols/face.ts'
+import { JsonEdits } from '../protocols/shared/edits.ts'
+import { editFrameData } from '../protocols/shared/frame-data.ts'
+import { editJson } from '../protocols/shared/spans.ts'
+import type { ResponseKeeper } from './chat-turn.ts'
+import { findResponse, ITEM_DONE, listFinishedItems, splitAtEnd, splitFrames } from './response-frames.ts'
+import { readWrittenResponse, type WrittenParts } from './response-record.ts'
+
+/** What is known of a record before its response. */
+export type RecordHead = Omit<
+  ResponseRecord,
+  'status' | 'model' | 'output' | 'body' | 'lastSequenceNumber' | 'threadId'
+>
+
+export interface RecordKeeperOptions {
+  readonly store: ResponseStore
+  readonly owner: Owner
+  readonly head: RecordHead
+  /** The model as the client sees it. */
+  readonly readModel: () => string
+  /** Whether the upstream keeps the history of the chain. */
+  readonly isThread: () => boolean
+  /** Called where a response was not stored. */
+  readonly onNotStored: (reason: Exclude<SaveResult, 'saved'> | StoreUnavailable['reason']) => void
+  /** Called with the work that goes on when the request is over. */
+  readonly onPending: (work: Promise<unknown>) => void
+}
+
+export class RecordKeeper implements ResponseKeeper {
+  readonly #options: RecordKeeperOptions
+  /** Of a provider of this wire: its terminal event may have no items. */
+  readonly #finished: StoredItem[] = []
+  /** The frame of the last response object that went to the client. */
+  #lastResponse: Buffer | undefined
+  #threadId: string | undefined
+
+  constructor(options: RecordKeeperOptions) {
+    this.#options = options
+  }
+
+  noteEvents(events: readonly NormalizedEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'start' || event.type === 'finish') this.#threadId = event.conversationId ?? this.#threadId
+    }
+  }
+
+  takeFrames(frames: Uint8Array, isLast: boolean): { sent: Uint8Array; held?: Uint8Array } {
+    const { sent, held } = isLast ? splitAtEnd(frames) : { sent: asBuffer(frames), held: undefined }
+    if (sent.includes(ITEM_DONE)) this.#finished.push(...listFinishedItems(sent))
+    if (this.#lastResponse === undefined && sent.includes('"response"')) this.#lastResponse = Buffer.from(sent)
+    return held === undefined ? { sent } : { sent, held }
+  }
+
+  async keepBody(body: string | Uint8Array): Promise<string | Uint8Array> {
+    const bytes = toBuffer(body)
+    const parts = readWrittenResponse(bytes)
+    if (parts !== undefined && (await this.#save(parts, 0))) return body
+    return editJson(bytes, notStored([])).edited
+  }
+
+  async keepEnd(frames: StreamFrames | Uint8Array): Promise<string | Uint8Array> {
+    const bytes = toBuffer(frames)
+    const found = findResponse(bytes)
+    if (found !== undefined) {
+      const { parts, sequenceNumber } = found
+      const output = parts.output.length === 0 ? this.#finished : parts.output
+      if (await this.#save({ ...parts, output }, sequenceNumber)) return bytes
+    }
+    const edits = notStored(['response'])
+    return Buffer.concat(splitFrames(bytes).map(frame => editFrameData(frame, data => editJson(data, edits).edited)))
+  }
+
+  keepPartial(response: string | undefined): void {
+    const found = this.#lastResponse === undefined ? undefined : findResponse(this.#lastResponse)
+    const written = response === undefined ? undefined : readWrittenResponse(Buffer.from(response))
+    const parts = found === undefined ? written : { ...found.parts, output: this.#finished }
+    if (parts === undefined) return
+    const { sequenceNumber = 0 } = found ?? {}
+    this.#options.onPending(this.#save({ ...parts, ...endPartial(parts) }, sequenceNumber))
+  }
+
+  /** False where the response could not be stored. */
+  async #save(parts: WrittenParts, lastSequenceNumber: number): Promise<boolean> {
+    const { store, owner, head, readModel, isThread, onNotStored } = this.#options
+    const record: ResponseRecord = {
+      ...head,
+      ...parts,
+      model: readModel(),
+      threadId: isThread() ? this.#threadId : undefined,
+      lastSequenceNumber
+    }
+    try {
+      const result = await store.saveResponse({ owner, record })
+      if (result === 'saved') return true
+      onNotStored(result)
+    } catch (thrown) {
+      onNotStored(thrown instanceof StoreUnavailable ? thrown.reason : 'failed')
+    }
+    return false
+  }
+}
+
+/** The record of a response whose stream has no end. */
+function endPartial({ body }: WrittenParts): Pick<WrittenParts, 'status' | 'body'> {
+  const edits = new JsonEdits()
+  edits.set(['status'], 'incomplete')
+  return { status: 'incomplete', body: editJson(body, edits).edited }
+}
+
+function notStored(place: readonly string[]): JsonEdits {
+  const edits = new JsonEdits()
+  edits.set([...place, 'store'], false)
+  return edits
+}
+
+function toBuffer(frames: StreamFrames | Uint8Array): Buffer {
+  if (typeof frames === 'string') return Buffer.from(frames)
+  if (frames instanceof Uint8Array) return asBuffer(frames)
+  return Buffer.concat(frames.map(piece => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
+}

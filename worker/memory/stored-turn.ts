@@ -1,0 +1,177 @@
+// One chat with memory: its expanded body, the record of its response, and what its errors and notices name (memory.md 2 and 3).
+
+import { STORED_RESPONSE_ID, type StoredItem } from '../../shared/memory/store.ts'
+import { GatewayError, type NormalizedRequest, type ResponseTurn } from '../normalized/index.ts'
+import { isStored } from '../protocols/responses/client/stored-conversation.ts'
+import { readJsonObject } from '../translation/json-body.ts'
+import type { ChatTurn } from './chat-turn.ts'
+import type { ConversationLease } from './conversation-lease.ts'
+import { type ExpandedBody, expandBody } from './expand-body.ts'
+import type { MemoryDependencies, TurnRequest } from './open-turn.ts'
+import type { MemoryWish } from './read-wish.ts'
+import { RecordKeeper } from './record-keeper.ts'
+import { listOwnItems } from './response-record.ts'
+import { shiftError, shiftFields } from './shift-paths.ts'
+
+/** What the store has of the turns before. */
+export interface TurnHistory {
+  /** Oldest first. */
+  readonly turns: readonly (readonly StoredItem[])[]
+  readonly references: ReadonlyMap<number, StoredItem | 'in-history'>
+  readonly threadId: string | undefined
+}
+
+export interface StoredTurnOptions {
+  readonly dependencies: MemoryDependencies
+  readonly request: TurnRequest
+  readonly wish: MemoryWish
+  readonly response: ResponseTurn
+  readonly history: TurnHistory
+  readonly lease: ConversationLease | undefined
+}
+
+/** Of an invalid body the error quotes the place; a longer one is not parsed on the event loop for that. */
+const QUOTED_BYTES_MAX = 256 * 1024
+
+export class StoredTurn implements ChatTurn {
+  readonly response: ResponseTurn
+  readonly keeper: RecordKeeper | undefined
+  readonly #options: StoredTurnOptions
+  readonly #pending: Promise<unknown>[] = []
+  #turns: readonly (readonly StoredItem[])[]
+  #expanded: ExpandedBody
+  #model = ''
+  #isThread = false
+
+  constructor(options: StoredTurnOptions) {
+    const { response, history } = options
+    this.#options = options
+    this.response = response
+    this.#turns = history.turns
+    this.#expanded = this.#expand()
+    this.keeper = response.isStored ? this.#createKeeper() : undefined
+  }
+
+  get bytes(): Buffer {
+    return this.#expanded.bytes
+  }
+
+  planned({
+    request,
+    plan
+  }: {
+    readonly request: NormalizedRequest
+    readonly plan: { readonly publicModel: string }
+  }): void {
+    this.#model = plan.publicModel
+    this.#isThread = isStored(request)
+  }
+
+  shiftFields(paths: readonly string[]): readonly string[] {
+    return shiftFields(paths, this.#expanded)
+  }
+
+  refine(thrown: unknown): unknown {
+    if (!GatewayError.is(thrown)) return thrown
+    const { request, wish } = this.#options
+    if (thrown.code === 'invalid_json' && request.body.byteLength <= QUOTED_BYTES_MAX) {
+      try {
+        readJsonObject(request.body)
+      } catch (own) {
+        return own
+      }
+    }
+    const field = wish.conversationId === undefined ? 'previous_response_id' : 'conversation'
+    return shiftError(thrown, this.#expanded, field)
+  }
+
+  shorten(thrown: unknown): boolean {
+    if (!this.#options.wish.mayTruncate || !isTooLong(thrown)) return false
+    const kept = dropOldestTurns(this.#turns)
+    if (kept === undefined) return false
+    this.#turns = kept
+    this.#expanded = this.#expand()
+    return true
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#pending)
+    await this.#options.lease?.release()
+  }
+
+  #expand(): ExpandedBody {
+    const { dependencies, request, wish, history } = this.#options
+    const { bodyBytesMax } = dependencies
+    let turns = this.#turns
+    while (countBytes(turns) + request.body.byteLength > bodyBytesMax) {
+      const kept = wish.mayTruncate ? dropOldestTurns(turns) : undefined
+      if (kept === undefined) throw tooLong(bodyBytesMax)
+      turns = kept
+    }
+    this.#turns = turns
+    return expandBody(request.body, wish, {
+      history: turns.flat(),
+      references: history.references,
+      threadId: history.threadId
+    })
+  }
+
+  #createKeeper(): RecordKeeper {
+    const { dependencies, request, wish, response, history } = this.#options
+    const { store, log, onPending } = dependencies
+    const { owner, createdAt, logIds } = request
+    const { previousResponseId, conversationId } = wish
+    return new RecordKeeper({
+      store,
+      owner,
+      head: {
+        id: response.id,
+        createdAt,
+        // The id of a thread is no id of the store.
+        previousResponseId:
+          previousResponseId !== undefined && STORED_RESPONSE_ID.test(previousResponseId)
+            ? previousResponseId
+            : undefined,
+        conversationId,
+        isBackground: false,
+        input: listOwnItems(request.body, wish, history.references)
+      },
+      readModel: () => this.#model,
+      isThread: () => this.#isThread,
+      onNotStored(reason) {
+        log.warn({ event: 'response_not_stored', ...logIds, reason }, 'A response was served and not stored')
+      },
+      onPending: work => {
+        this.#pending.push(work)
+        onPending(work)
+      }
+    })
+  }
+}
+
+function isTooLong(thrown: unknown): boolean {
+  const code = 'context_length_exceeded'
+  return GatewayError.is(thrown) && (thrown.code === code || thrown.providerCode === code)
+}
+
+/** Without the older half of the turns, by their bytes; undefined where there is none to leave out. */
+function dropOldestTurns(turns: readonly (readonly StoredItem[])[]): readonly (readonly StoredItem[])[] | undefined {
+  if (turns.length === 0) return undefined
+  let left = countBytes(turns) / 2
+  let dropped = 0
+  while (dropped < turns.length && (dropped === 0 || left > 0)) left -= countBytes([turns[dropped++] ?? []])
+  return turns.slice(dropped)
+}
+
+function countBytes(turns: readonly (readonly StoredItem[])[]): number {
+  let bytes = 0
+  for (const turn of turns) for (const { json } of turn) bytes += json.byteLength + 1
+  return bytes
+}
+
+function tooLong(bytesMax: number): GatewayError {
+  return new GatewayError('context_length_exceeded', {
+    param: 'input',
+    message: `The conversation with its history is longer than ${bytesMax} bytes.`
+  })
+}
