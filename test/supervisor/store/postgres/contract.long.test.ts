@@ -1,0 +1,11 @@
+import t from 'tap'
+import { startPostgres } from '../../../support/postgres.ts'
+import { createPostgresStores } from '../../../support/postgres-stores.ts'
+import { testResponseStore } from '../../../support/response-store-cases.ts'
+
+const stores = await createPostgresStores(t, await startPostgres(t))
+
+testResponseStore('Postgres', async () => {
+  const { open } = await stores.createDatabase()
+  return changes => open(changes)
+})
