@@ -5,7 +5,9 @@ import { readStoreDsn, type StoreDsn } from '../../shared/memory/dsn.ts'
 import { type OpenEngine, type OpenStore, type StoreEngineOptions, StoreOpenError } from './engine.ts'
 
 /** One line for each kind of database, such as `sqlite: async () => (await import('./sqlite/open.ts')).openSqliteStore`. */
-const engines: Readonly<Partial<Record<StoreDsn['kind'], () => Promise<OpenEngine>>>> = {}
+const engines: Readonly<Partial<Record<StoreDsn['kind'], () => Promise<OpenEngine>>>> = {
+  postgres: async () => (await import('./postgres/open.ts')).openPostgresStore
+}
 
 /** Opens the database. Rejects with `StoreOpenError`, or with an error of the driver. */
 export async function openEngine(options: StoreEngineOptions): Promise<OpenStore> {
