@@ -2,6 +2,7 @@
 
 import type { NormalizedEvent, NormalizedRequest, ResponseTurn } from '../normalized/index.ts'
 import type { StreamFrames } from '../protocols/face.ts'
+import type { BackgroundTurn } from './background-response.ts'
 
 /** Keeps a response before its end goes to the client. No method rejects: a response that could not be kept says so itself. */
 export interface ResponseKeeper {
@@ -29,6 +30,8 @@ export interface ChatTurn {
   readonly bytes: Uint8Array
   /** What the response repeats. */
   readonly response: ResponseTurn
+  /** Of a response that runs in the background: its own code stores it, and there is no `keeper`. */
+  readonly background: (BackgroundTurn & { readonly isStream: boolean }) | undefined
   /** Absent where nothing is stored. */
   readonly keeper: ResponseKeeper | undefined
   /** The body was translated; `bytes` is not read any more, unless `shorten` says so. */

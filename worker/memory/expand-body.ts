@@ -13,6 +13,8 @@ export interface Expansion {
   readonly references: ReadonlyMap<number, StoredItem | 'in-history'>
   /** The thread of the native upstream that has the history. */
   readonly threadId?: string | undefined
+  /** The provider is asked for a stream, whatever the client wants. */
+  readonly isStreamed?: boolean
 }
 
 /** An expanded body, and where its items come from. */
@@ -33,14 +35,14 @@ const TAKEN_OUT: ReadonlySet<string> = new Set(['previous_response_id', 'convers
  */
 export function expandBody(bytes: Buffer, wish: MemoryWish, expansion: Expansion): ExpandedBody {
   const { members } = wish
-  const { history, threadId } = expansion
+  const { history, threadId, isStreamed = false } = expansion
   const input = findJsonMember(members, 'input')
   const own = writeOwnItems(bytes, wish, expansion)
   const pieces: Uint8Array[] = []
   const last = new Set([input, findJsonMember(members, 'store'), findJsonMember(members, 'previous_response_id')])
   const isKept = (member: JsonMember): boolean => {
     if (member.name === 'previous_response_id' && threadId !== undefined) return last.has(member)
-    if (TAKEN_OUT.has(member.name)) return false
+    if (TAKEN_OUT.has(member.name) || (isStreamed && member.name === 'stream')) return false
     return (member.name !== 'input' && member.name !== 'store') || last.has(member)
   }
   const first = members[0]
@@ -59,6 +61,7 @@ export function expandBody(bytes: Buffer, wish: MemoryWish, expansion: Expansion
   }
   const added: string[] = []
   if (findJsonMember(members, 'store') === undefined) added.push('"store":false')
+  if (isStreamed) added.push('"stream":true')
   if (added.length > 0) pieces.push(Buffer.from(`${isEmpty ? '' : ','}${added.join(',')}`))
   if (input === undefined && history.length > 0) pieces.push(Buffer.from(',"input":'), ...own.pieces)
   pieces.push(bytes.subarray(members.at(-1)?.end ?? bytes.indexOf('{') + 1))

@@ -26,6 +26,8 @@ export interface MemoryDependencies {
   readonly faces: ProviderFaces
   /** What an absent `store` means. */
   readonly storesByDefault: boolean
+  /** Responses run in the background where their clients ask for it. */
+  readonly runsBackground: boolean
   /** The longest body with its history. */
   readonly bodyBytesMax: number
   readonly log: Logger
@@ -53,11 +55,15 @@ export async function openTurn(dependencies: MemoryDependencies, request: TurnRe
   const wish = readMemoryWish(request.body)
   if (wish === undefined) return undefined
   const isStored = wish.store ?? dependencies.storesByDefault
-  if (!isStored && !needsHistory(wish)) return undefined
+  const isBackground = dependencies.runsBackground && wish.isBackground
+  if (!isStored && !isBackground && !needsHistory(wish)) return undefined
   const plan = findPlan(dependencies, wish, request.apiMode)
   if (plan === 'none' || (plan !== undefined && keepsOwnState(plan))) return undefined
   if (isThread(wish, plan) && !isStored && listReferences(wish.input).length === 0) return undefined
-  const response = createResponse(wish, isStored)
+  if (isBackground && !isStored) {
+    throw invalidRequest('store', `A response that runs in the background is stored: 'store' must not be false.`)
+  }
+  const response = createResponse(wish, { isStored, isBackground })
   const lease = isStored ? await leaseConversation(dependencies, request, { wish, response }) : undefined
   try {
     const history = await readHistory(dependencies, request, { wish, plan })
@@ -68,10 +74,13 @@ export async function openTurn(dependencies: MemoryDependencies, request: TurnRe
   }
 }
 
-function createResponse({ previousResponseId, conversationId }: MemoryWish, isStored: boolean): ResponseTurn {
+function createResponse(
+  { previousResponseId, conversationId }: MemoryWish,
+  kind: { isStored: boolean; isBackground: boolean }
+): ResponseTurn {
   return {
     id: createResponseId(),
-    isStored,
+    ...kind,
     ...(previousResponseId !== undefined && { previousResponseId }),
     ...(conversationId !== undefined && { conversationId })
   }

@@ -18,20 +18,13 @@ import type { ResponseKeeper } from './chat-turn.ts'
 import { findResponse, ITEM_DONE, listFinishedItems, splitAtEnd, splitFrames } from './response-frames.ts'
 import { readWrittenResponse, type WrittenParts } from './response-record.ts'
 
-/** What is known of a record before its response. */
-export type RecordHead = Omit<
-  ResponseRecord,
-  'status' | 'model' | 'output' | 'body' | 'lastSequenceNumber' | 'threadId'
->
-
 export interface RecordKeeperOptions {
   readonly store: ResponseStore
   readonly owner: Owner
-  readonly head: RecordHead
-  /** The model as the client sees it. */
-  readonly readModel: () => string
-  /** Whether the upstream keeps the history of the chain. */
-  readonly isThread: () => boolean
+  readonly createRecord: (
+    parts: WrittenParts,
+    rest: { lastSequenceNumber: number; threadId: string | undefined }
+  ) => ResponseRecord
   /** Called where a response was not stored. */
   readonly onNotStored: (reason: Exclude<SaveResult, 'saved'> | StoreUnavailable['reason']) => void
   /** Called with the work that goes on when the request is over. */
@@ -93,14 +86,8 @@ export class RecordKeeper implements ResponseKeeper {
 
   /** False where the response could not be stored. */
   async #save(parts: WrittenParts, lastSequenceNumber: number): Promise<boolean> {
-    const { store, owner, head, readModel, isThread, onNotStored } = this.#options
-    const record: ResponseRecord = {
-      ...head,
-      ...parts,
-      model: readModel(),
-      threadId: isThread() ? this.#threadId : undefined,
-      lastSequenceNumber
-    }
+    const { store, owner, createRecord, onNotStored } = this.#options
+    const record = createRecord(parts, { lastSequenceNumber, threadId: this.#threadId })
     try {
       const result = await store.saveResponse({ owner, record })
       if (result === 'saved') return true

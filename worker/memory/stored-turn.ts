@@ -1,16 +1,17 @@
 // One chat with memory: its expanded body, the record of its response, and what its errors and notices name (memory.md 2 and 3).
 
-import { STORED_RESPONSE_ID, type StoredItem } from '../../shared/memory/store.ts'
+import { type ResponseRecord, STORED_RESPONSE_ID, type StoredItem } from '../../shared/memory/store.ts'
 import { GatewayError, type NormalizedRequest, type ResponseTurn } from '../normalized/index.ts'
 import { isStored } from '../protocols/responses/client/stored-conversation.ts'
 import { readJsonObject } from '../translation/json-body.ts'
+import type { ResponseState } from './background-response.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import type { ConversationLease } from './conversation-lease.ts'
 import { type ExpandedBody, expandBody } from './expand-body.ts'
 import type { MemoryDependencies, TurnRequest } from './open-turn.ts'
 import type { MemoryWish } from './read-wish.ts'
 import { RecordKeeper } from './record-keeper.ts'
-import { listOwnItems } from './response-record.ts'
+import { listOwnItems, readWrittenResponse, type WrittenParts } from './response-record.ts'
 import { shiftError, shiftFields } from './shift-paths.ts'
 
 /** What the store has of the turns before. */
@@ -35,6 +36,7 @@ const QUOTED_BYTES_MAX = 256 * 1024
 
 export class StoredTurn implements ChatTurn {
   readonly response: ResponseTurn
+  readonly background: ChatTurn['background']
   readonly keeper: RecordKeeper | undefined
   readonly #options: StoredTurnOptions
   readonly #pending: Promise<unknown>[] = []
@@ -42,6 +44,7 @@ export class StoredTurn implements ChatTurn {
   #expanded: ExpandedBody
   #model = ''
   #isThread = false
+  #input: StoredItem[] | undefined
 
   constructor(options: StoredTurnOptions) {
     const { response, history } = options
@@ -49,7 +52,13 @@ export class StoredTurn implements ChatTurn {
     this.response = response
     this.#turns = history.turns
     this.#expanded = this.#expand()
-    this.keeper = response.isStored ? this.#createKeeper() : undefined
+    const { owner } = options.request
+    const createRecord = (state: ResponseState): ResponseRecord => this.#createRecord(state)
+    this.background =
+      response.isBackground === true
+        ? { owner, id: response.id, createRecord, isStream: options.wish.isStream }
+        : undefined
+    this.keeper = response.isStored && this.background === undefined ? this.#createKeeper() : undefined
   }
 
   get bytes(): Buffer {
@@ -112,32 +121,19 @@ export class StoredTurn implements ChatTurn {
     return expandBody(request.body, wish, {
       history: turns.flat(),
       references: history.references,
-      threadId: history.threadId
+      threadId: history.threadId,
+      isStreamed: this.response.isBackground === true
     })
   }
 
   #createKeeper(): RecordKeeper {
-    const { dependencies, request, wish, response, history } = this.#options
+    const { dependencies, request } = this.#options
     const { store, log, onPending } = dependencies
-    const { owner, createdAt, logIds } = request
-    const { previousResponseId, conversationId } = wish
+    const { owner, logIds } = request
     return new RecordKeeper({
       store,
       owner,
-      head: {
-        id: response.id,
-        createdAt,
-        // The id of a thread is no id of the store.
-        previousResponseId:
-          previousResponseId !== undefined && STORED_RESPONSE_ID.test(previousResponseId)
-            ? previousResponseId
-            : undefined,
-        conversationId,
-        isBackground: false,
-        input: listOwnItems(request.body, wish, history.references)
-      },
-      readModel: () => this.#model,
-      isThread: () => this.#isThread,
+      createRecord: (parts, rest) => this.#writeRecord(parts, rest),
       onNotStored(reason) {
         log.warn({ event: 'response_not_stored', ...logIds, reason }, 'A response was served and not stored')
       },
@@ -146,6 +142,37 @@ export class StoredTurn implements ChatTurn {
         onPending(work)
       }
     })
+  }
+
+  #createRecord({ status, json, lastSequenceNumber }: ResponseState): ResponseRecord {
+    const { output = [], body = json } = readWrittenResponse(json) ?? {}
+    return this.#writeRecord({ status, output, body }, { lastSequenceNumber })
+  }
+
+  #writeRecord(
+    parts: WrittenParts,
+    { lastSequenceNumber, threadId }: { lastSequenceNumber: number; threadId?: string | undefined }
+  ): ResponseRecord {
+    const { request, wish, response, history } = this.#options
+    const { previousResponseId, conversationId } = wish
+    // Once: the items that get an id keep it.
+    this.#input ??= listOwnItems(request.body, wish, history.references)
+    return {
+      ...parts,
+      id: response.id,
+      createdAt: request.createdAt,
+      model: this.#model,
+      // The id of a thread is no id of the store.
+      previousResponseId:
+        previousResponseId !== undefined && STORED_RESPONSE_ID.test(previousResponseId)
+          ? previousResponseId
+          : undefined,
+      conversationId,
+      threadId: this.#isThread ? threadId : undefined,
+      isBackground: response.isBackground === true,
+      input: this.#input,
+      lastSequenceNumber
+    }
   }
 }
 

@@ -46,6 +46,7 @@ function createTurnOpener(
     routes,
     faces,
     storesByDefault: settings.responsesStoreDefault !== false,
+    runsBackground: false,
     bodyBytesMax: settings.maxRequestBodyBytes * BODY_GROWTH_MAX,
     log,
     nowMs: () => clock.nowMs(),
