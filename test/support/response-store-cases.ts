@@ -2,64 +2,39 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type {
-  ConversationRecord,
   History,
   OwnedId,
-  Owner,
   PagedItems,
   ResponseRecord,
   StoredEvent,
   StoredItem
 } from '../../shared/memory/store.ts'
 import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../../supervisor/store/engine.ts'
+import * as fc from './properties.ts'
+import { compareWithModel, steps } from './response-store-model.ts'
+import {
+  ALICE,
+  ALICE_PASSING,
+  BOB,
+  bytesOf,
+  makeConversation,
+  makeId,
+  makeItem,
+  makeOutput,
+  makeRecord,
+  saveChain,
+  textOf
+} from './response-store-records.ts'
 
 /** Opens the same database each time it is called; the store is closed with the test where the test has not closed it. */
 export type OpenAgain = (changes?: Partial<StoreEngineOptions>) => Promise<OpenStore>
 /** Makes an empty database. */
 export type MakeDatabase = (t: Test) => Promise<OpenAgain>
 
-export const ALICE: Owner = { name: 'alice' }
-export const BOB: Owner = { name: 'bob' }
-/** The same key name as Alice's, with a credential of the client's own. */
-export const ALICE_PASSING: Owner = { name: 'alice', credential: 'a'.repeat(64) }
 const OWNERS = [ALICE, BOB, ALICE_PASSING, { name: 'alice', credential: 'b'.repeat(64) }, { name: '' }]
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const START_MS = Date.UTC(2026, 0, 5)
-
-export const makeId = (prefix: string) => `${prefix}_${randomBytes(24).toString('base64url')}`
-const bytesOf = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
-export const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString()
-
-/** An item as a client writes it; the gateway gives it an id. */
-export function makeItem(text: string, id = makeId('msg')): StoredItem {
-  return { id, json: bytesOf({ type: 'message', role: 'user', content: text }) }
-}
-
-/** An item of an output, which has its id in its JSON. */
-export function makeOutput(text: string, id = makeId('msg')): StoredItem {
-  return { id, json: bytesOf({ id, type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }) }
-}
-
-export function makeRecord(changes: Partial<ResponseRecord> = {}): ResponseRecord {
-  const id = changes.id ?? makeId('resp')
-  return {
-    id,
-    createdAt: 1_767_571_200,
-    status: 'completed',
-    model: 'gpt-x',
-    isBackground: false,
-    input: [makeItem(`question ${id}`)],
-    output: [makeOutput(`answer ${id}`)],
-    body: bytesOf({ id, object: 'response', output: [] }),
-    lastSequenceNumber: 7,
-    ...changes
-  }
-}
-
-export function makeConversation(changes: Partial<ConversationRecord> = {}): ConversationRecord {
-  return { id: makeId('conv'), createdAt: 1_767_571_200, metadata: bytesOf({ topic: 'tests' }), ...changes }
-}
 
 const makeEvent = (sequenceNumber: number, text = `event ${sequenceNumber}`): StoredEvent => ({
   sequenceNumber,
@@ -92,22 +67,6 @@ function createStandingClock() {
   }
 }
 
-/** Saves a chain of responses and returns them, oldest first. */
-export async function saveChain(
-  store: OpenStore,
-  { owner = ALICE, length, previousResponseId }: { owner?: Owner; length: number; previousResponseId?: string }
-): Promise<ResponseRecord[]> {
-  const chain: ResponseRecord[] = []
-  let previous = previousResponseId
-  for (let turn = 0; turn < length; turn++) {
-    const record = makeRecord(previous === undefined ? {} : { previousResponseId: previous })
-    await store.saveResponse({ owner, record })
-    chain.push(record)
-    previous = record.id
-  }
-  return chain
-}
-
 async function purgeAll(store: OpenStore): Promise<void> {
   while (await store.purge());
 }
@@ -132,6 +91,13 @@ export function testResponseStore(name: string, makeDatabase: MakeDatabase): voi
   t.test(`${name}: owners`, test => testOwners(test, open))
   t.test(`${name}: bounds and retention`, test => testBounds(test, open))
   t.test(`${name}: threads and totals`, test => testThreads(test, open))
+  t.test(`${name}: any chains, branches and deletions`, async test => {
+    const store = await open(test)
+    await fc.assert(
+      fc.asyncProperty(steps, list => compareWithModel(store, list)),
+      { numRuns: 500 }
+    )
+  })
   t.test(`${name}: restarts and keys`, test => testRestarts(test, makeDatabase))
 }
 

@@ -157,6 +157,7 @@ export function createConversations(options: ConversationsOptions): Conversation
       if (thread === undefined) return undefined
       setMetadata.run(sealMetadata(thread.id, metadata), thread.number)
       threads.use(thread.number)
+      removal.noteRemoved()
       return { id: thread.id, createdAt: thread.created_at, metadata }
     },
     remove(id) {

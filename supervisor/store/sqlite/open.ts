@@ -14,7 +14,7 @@ import { createOwners } from './owners.ts'
 import { createRemoval } from './removal.ts'
 import { createResponseRows } from './response-rows.ts'
 import { createResponses } from './responses.ts'
-import { migrate, openMeta } from './schema.ts'
+import { migrate, openMeta, readVersion } from './schema.ts'
 import { createThreads } from './threads.ts'
 import { createTransactions, isBusy } from './transactions.ts'
 
@@ -157,12 +157,12 @@ function readPath(dsn: string): string {
 function openFile(path: string, { isAllowed, sealing }: { isAllowed: boolean; sealing: Sealing }): Database.Database {
   let database: Database.Database | undefined
   try {
-    if (path !== ':memory:') {
-      // The driver would create it with the rights that the umask leaves.
-      closeSync(openSync(path, 'a', PRIVATE))
-      chmodSync(path, PRIVATE)
-    }
+    // The driver would create it with the rights that the umask leaves.
+    if (path !== ':memory:') closeSync(openSync(path, 'a', PRIVATE))
     database = new Database(path, { timeout: BUSY_MS })
+    // A database of something else stays as it is.
+    readVersion(database)
+    if (path !== ':memory:') chmodSync(path, PRIVATE)
     // Takes effect only before the first table exists.
     database.pragma('auto_vacuum = INCREMENTAL')
     database.pragma('journal_mode = WAL')

@@ -139,8 +139,8 @@ export function migrate(
   apply.immediate()
 }
 
-/** 0 for an empty file. */
-function readVersion(database: Database): number {
+/** 0 for an empty file. Raises `StoreOpenError` for the file of something else. */
+export function readVersion(database: Database): number {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[]
   if (tables.length === 0) return 0
   const version = tables.includes('store_meta') ? Number(openMeta(database).read('schema_version')) : Number.NaN
