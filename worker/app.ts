@@ -26,6 +26,7 @@ import { createObservers } from './observation/create-observers.ts'
 import type { ProcessProbes } from './observation/metrics/probes.ts'
 import { createObservation, type Observation } from './observation/observation.ts'
 import type { RequestObserver } from './observation/observer.ts'
+import { selectServed } from './operations/stored.ts'
 import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
 import { createExecutors, type ProviderKinds, providerKinds, readProviderOptions } from './providers/registry.ts'
 import type { Executors } from './providers/types.ts'
@@ -249,7 +250,7 @@ function createRuntime(
   control.onRefreshWanted(profileId => catalog.warmUp(profileId))
   return {
     settings,
-    operations: operations.table,
+    operations: selectServed(operations.table, { hasStore: memory !== undefined }),
     profiles,
     revisions,
     workerId: options.workerId,

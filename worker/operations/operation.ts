@@ -42,6 +42,7 @@ export interface PayloadEvents {
 export const CLIENT_TAGS = [
   'OpenAI / Chat Completions',
   'OpenAI / Responses',
+  'OpenAI / Conversations',
   'OpenAI / Embeddings',
   'OpenAI / Models',
   'Gemini / Generate Content',
@@ -86,6 +87,8 @@ export interface Operation<Id extends string = string> {
   readonly protocol?: Protocol
   /** Starts model work: refused while draining, and a drain waits for it. */
   readonly isModelRequest: boolean
+  /** Served only where responses are stored (memory.md 4). */
+  readonly needsStore?: true
   /** Absent: the span of a request has the common name. */
   readonly span?: ModelSpan
   /** Absent: the events of the family. */

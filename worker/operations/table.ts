@@ -13,6 +13,7 @@
 // `test/worker/operations/toy-operation.test.ts` shows a whole operation.
 
 import type { ModelSpan, Operation } from './operation.ts'
+import { storedOperations } from './stored.ts'
 
 /** The root, and the two contracts of the native upstream. */
 const CONTRACT_PREFIXES = ['', '/v1', '/v2'] as const
@@ -82,6 +83,7 @@ export const operations = [
     tag: 'OpenAI / Responses',
     summary: 'Create a response'
   },
+  ...storedOperations,
   {
     ...completions,
     id: 'countResponseInputTokens',

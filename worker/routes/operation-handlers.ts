@@ -9,6 +9,7 @@ import { createContentHandlers } from './content.ts'
 import { createMessagesHandlers } from './messages.ts'
 import { createModelHandlers } from './models.ts'
 import { createResponsesHandlers } from './responses.ts'
+import { createStoredHandlers } from './stored-handlers.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** A table of operations, and what handles them. */
@@ -24,6 +25,7 @@ function createHandlers(runtime: WorkerRuntime): OperationHandlers<OperationId> 
   return {
     ...createCompletionsHandlers(runtime),
     ...createResponsesHandlers(runtime),
+    ...createStoredHandlers(runtime),
     ...createMessagesHandlers(runtime),
     ...createContentHandlers(runtime),
     ...createModelHandlers(runtime)

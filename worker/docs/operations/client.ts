@@ -20,6 +20,7 @@ import { writeMessagesBody, writeMessagesCountBody } from '../requests/messages.
 import { writeResponsesBody, writeResponsesCountBody } from '../requests/responses.ts'
 import { modelDetails } from './models.ts'
 import { reference } from './references.ts'
+import { storedDetails } from './stored.ts'
 
 export interface ExampleModels {
   chat: string
@@ -194,6 +195,7 @@ function writeDetails(
       body: { name: 'MessageTokenCountRequest', schema: writeMessagesCountBody(models.chat) },
       responses: { 200: { description: 'The count.', content: json('MessageTokenCount'), headers: estimate } }
     },
+    ...storedDetails,
     ...modelDetails
   }
 }
