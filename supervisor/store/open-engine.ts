@@ -4,8 +4,9 @@ import { dirname } from 'node:path'
 import { readStoreDsn, type StoreDsn } from '../../shared/memory/dsn.ts'
 import { type OpenEngine, type OpenStore, type StoreEngineOptions, StoreOpenError } from './engine.ts'
 
-/** One line for each kind of database, such as `sqlite: async () => (await import('./sqlite/open.ts')).openSqliteStore`. */
-const engines: Readonly<Partial<Record<StoreDsn['kind'], () => Promise<OpenEngine>>>> = {
+/** One line for each kind of database. */
+const engines: Readonly<Record<StoreDsn['kind'], () => Promise<OpenEngine>>> = {
+  sqlite: async () => (await import('./sqlite/open.ts')).openSqliteStore,
   postgres: async () => (await import('./postgres/open.ts')).openPostgresStore
 }
 

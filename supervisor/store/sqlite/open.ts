@@ -3,6 +3,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { clearTimeout, setTimeout } from 'node:timers'
 import Database from 'better-sqlite3'
+import { readStoreDsn } from '../../../shared/memory/dsn.ts'
 import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../engine.ts'
 import { createSealing, type Sealing } from '../sealing.ts'
 import type { SqliteContext } from './context.ts'
@@ -19,7 +20,6 @@ import { createThreads } from './threads.ts'
 import { createTransactions, isBusy } from './transactions.ts'
 
 const PRIVATE = 0o600
-const SCHEME = 'sqlite:'
 /** The event loop waits so long for a lock at most; what is longer is waited for asynchronously. */
 const BUSY_MS = 5
 /** Of a question that waits for a lock. Workers wait for 5 s. */
@@ -147,10 +147,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 }
 
 function readPath(dsn: string): string {
-  const path = dsn.startsWith(SCHEME) ? dsn.slice(SCHEME.length) : ''
-  if (path === '')
+  const read = readStoreDsn(dsn)
+  if (read?.kind !== 'sqlite') {
     throw new StoreOpenError('dsn_invalid', 'The DSN of a SQLite store is `sqlite:` and the path of a file.')
-  return path
+  }
+  return read.location
 }
 
 /** Opens the one connection, with the current schema and a key that fits. */
@@ -158,11 +159,11 @@ function openFile(path: string, { isAllowed, sealing }: { isAllowed: boolean; se
   let database: Database.Database | undefined
   try {
     // The driver would create it with the rights that the umask leaves.
-    if (path !== ':memory:') closeSync(openSync(path, 'a', PRIVATE))
+    closeSync(openSync(path, 'a', PRIVATE))
     database = new Database(path, { timeout: BUSY_MS })
     // A database of something else stays as it is.
     readVersion(database)
-    if (path !== ':memory:') chmodSync(path, PRIVATE)
+    chmodSync(path, PRIVATE)
     // Takes effect only before the first table exists.
     database.pragma('auto_vacuum = INCREMENTAL')
     database.pragma('journal_mode = WAL')
@@ -208,7 +209,7 @@ function readOpenError(error: unknown): StoreOpenError {
   }
   return new StoreOpenError(
     'not_writable',
-    'The file of the store of responses cannot be created or written. Its folder must exist and belong to the user of the gateway.',
+    'The file of the store of responses cannot be created or written. Its folder must belong to the user of the gateway.',
     error
   )
 }
