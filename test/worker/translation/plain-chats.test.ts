@@ -122,3 +122,11 @@ t.test('changes around the messages are made in the bytes', async t => {
     `{"messages":${list},"max_tokens":1000,"stream":true,"model":"exact-alias","stream_options":{"include_usage":true}}`
   )
 })
+
+t.test('memory 3: a turn of the memory takes the general way', async t => {
+  const plain = createPlainChats(environment)
+  const job = createJob('{"model":"alias","messages":[{"role":"user","content":"a"}]}')
+  t.ok(plain.mayTranslate(job))
+  const turn = { id: 'resp_1', isStored: true }
+  t.notOk(plain.mayTranslate({ ...job, context: { ...job.context, turn } }))
+})
