@@ -78,6 +78,9 @@ export interface WorkerApp {
   close(): Promise<void>
 }
 
+/** How long the last responses may take to be stored: the whole close ends within five seconds. */
+const STORED_TIMEOUT_MS = 1500
+
 /** How long upstream connections may take to close before they are destroyed. */
 const GRACEFUL_CLOSE_TIMEOUT_MS = 3000
 
@@ -145,6 +148,8 @@ export async function createWorkerApp(
     cancelActive: drainGate.cancelActive,
     async close() {
       await application.close()
+      // What was generated of cut streams is stored before the store is closed.
+      if (runtime.memory !== undefined) await withDeadline(drainGate.whenIdle(), STORED_TIMEOUT_MS, undefined)
       // Together, because each may take its time and the whole close must end within five seconds.
       const executorsClosed = closeExecutors(runtime.executors)
       await Promise.all(observers.map(observer => observer.close?.()))

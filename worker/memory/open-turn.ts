@@ -32,7 +32,7 @@ export interface MemoryDependencies {
   readonly bodyBytesMax: number
   readonly log: Logger
   readonly nowMs: () => number
-  /** Called with work that goes on when its request is over. */
+  /** Called with each turn: it may go on for a moment when its request is over. */
   readonly onPending: (work: Promise<unknown>) => void
 }
 

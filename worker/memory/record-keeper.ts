@@ -15,7 +15,15 @@ import { JsonEdits } from '../protocols/shared/edits.ts'
 import { editFrameData } from '../protocols/shared/frame-data.ts'
 import { editJson } from '../protocols/shared/spans.ts'
 import type { ResponseKeeper } from './chat-turn.ts'
-import { findResponse, ITEM_DONE, listFinishedItems, splitAtEnd, splitFrames } from './response-frames.ts'
+import { PartialOutput } from './partial-output.ts'
+import {
+  findResponse,
+  ITEM_DONE,
+  listFinishedItems,
+  readSmallEvents,
+  splitAtEnd,
+  splitFrames
+} from './response-frames.ts'
 import { readWrittenResponse, type WrittenParts } from './response-record.ts'
 
 export interface RecordKeeperOptions {
@@ -35,6 +43,8 @@ export class RecordKeeper implements ResponseKeeper {
   readonly #options: RecordKeeperOptions
   /** Of a provider of this wire: its terminal event may have no items. */
   readonly #finished: StoredItem[] = []
+  /** What of the same provider has not finished yet. */
+  readonly #partial = new PartialOutput()
   /** The frame of the last response object that went to the client. */
   #lastResponse: Buffer | undefined
   #threadId: string | undefined
@@ -52,6 +62,7 @@ export class RecordKeeper implements ResponseKeeper {
   takeFrames(frames: Uint8Array, isLast: boolean): { sent: Uint8Array; held?: Uint8Array } {
     const { sent, held } = isLast ? splitAtEnd(frames) : { sent: asBuffer(frames), held: undefined }
     if (sent.includes(ITEM_DONE)) this.#finished.push(...listFinishedItems(sent))
+    if (held === undefined) for (const event of readSmallEvents(sent)) this.#partial.add(event)
     if (this.#lastResponse === undefined && sent.includes('"response"')) this.#lastResponse = Buffer.from(sent)
     return held === undefined ? { sent } : { sent, held }
   }
@@ -78,10 +89,20 @@ export class RecordKeeper implements ResponseKeeper {
   keepPartial(response: string | undefined): void {
     const found = this.#lastResponse === undefined ? undefined : findResponse(this.#lastResponse)
     const written = response === undefined ? undefined : readWrittenResponse(Buffer.from(response))
-    const parts = found === undefined ? written : { ...found.parts, output: this.#finished }
+    const parts = found === undefined ? written : { ...found.parts, output: this.#listItems() }
     if (parts === undefined) return
     const { sequenceNumber = 0 } = found ?? {}
     this.#options.onPending(this.#save({ ...parts, ...endPartial(parts) }, sequenceNumber))
+  }
+
+  /** The items of a provider of this wire: the finished ones as it wrote them, and what came of the open ones. */
+  #listItems(): StoredItem[] {
+    const finished = new Set(this.#finished.map(({ id }) => id))
+    const open = this.#partial.read('incomplete').flatMap((item): StoredItem[] => {
+      const { id } = item
+      return typeof id !== 'string' || finished.has(id) ? [] : [{ id, json: Buffer.from(JSON.stringify(item)) }]
+    })
+    return [...this.#finished, ...open]
   }
 
   /** False where the response could not be stored. */

@@ -3,6 +3,7 @@
 
 import { asBuffer } from '../../shared/bytes.ts'
 import type { StoredItem } from '../../shared/memory/store.ts'
+import { isJsonObject, type JsonObject, tryParseJson } from '../normalized/index.ts'
 import { findFrameData } from '../protocols/shared/frame-data.ts'
 import { FrameSplitter } from '../protocols/shared/frame-splitter.ts'
 import { findJsonMember, listJsonMembers, readJsonText } from '../protocols/shared/json-parts.ts'
@@ -66,6 +67,18 @@ export function listFinishedItems(bytes: Uint8Array): StoredItem[] {
     const { id, json } = readOutputItem(data, item)
     // A frame shares the memory of its whole read.
     return [{ id, json: Buffer.from(json) }]
+  })
+}
+
+/** Deltas are small; what is longer is a finished item or a whole response. */
+const EVENT_BYTES_MAX = 64 * 1024
+
+/** The events in these frames, without the long ones. */
+export function readSmallEvents(bytes: Uint8Array): JsonObject[] {
+  return splitFrames(bytes).flatMap(frame => {
+    const data = frame.length > EVENT_BYTES_MAX ? undefined : findFrameData(frame)
+    const event = data === undefined ? undefined : tryParseJson(data.toString('utf8'))
+    return isJsonObject(event) ? [event] : []
   })
 }
 

@@ -34,12 +34,15 @@ export interface StoredTurnOptions {
 /** Of an invalid body the error quotes the place; a longer one is not parsed on the event loop for that. */
 const QUOTED_BYTES_MAX = 256 * 1024
 
+const NOTHING = Buffer.alloc(0)
+
 export class StoredTurn implements ChatTurn {
   readonly response: ResponseTurn
   readonly background: ChatTurn['background']
   readonly keeper: RecordKeeper | undefined
   readonly #options: StoredTurnOptions
   readonly #pending: Promise<unknown>[] = []
+  readonly #closed = Promise.withResolvers<void>()
   #turns: readonly (readonly StoredItem[])[]
   #expanded: ExpandedBody
   #model = ''
@@ -49,9 +52,15 @@ export class StoredTurn implements ChatTurn {
   constructor(options: StoredTurnOptions) {
     const { response, history } = options
     this.#options = options
+    options.dependencies.onPending(this.#closed.promise)
     this.response = response
     this.#turns = history.turns
-    this.#expanded = this.#expand()
+    try {
+      this.#expanded = this.#expand()
+    } catch (thrown) {
+      this.#closed.resolve()
+      throw thrown
+    }
     const { owner } = options.request
     const createRecord = (state: ResponseState): ResponseRecord => this.#createRecord(state)
     this.background =
@@ -74,10 +83,16 @@ export class StoredTurn implements ChatTurn {
   }): void {
     this.#model = plan.publicModel
     this.#isThread = isStored(request)
+    if (this.#options.wish.mayTruncate) return
+    // A stream may run for minutes, and all that time its history would be in memory.
+    this.#turns = []
+    this.#expanded = { ...this.#expanded, bytes: NOTHING }
   }
 
   shiftFields(paths: readonly string[]): readonly string[] {
-    return shiftFields(paths, this.#expanded)
+    // It has an effect here.
+    const named = this.#options.wish.mayTruncate ? paths.filter(path => path !== 'truncation') : paths
+    return shiftFields(named, this.#expanded)
   }
 
   refine(thrown: unknown): unknown {
@@ -106,6 +121,7 @@ export class StoredTurn implements ChatTurn {
   async close(): Promise<void> {
     await Promise.allSettled(this.#pending)
     await this.#options.lease?.release()
+    this.#closed.resolve()
   }
 
   #expand(): ExpandedBody {
@@ -128,19 +144,18 @@ export class StoredTurn implements ChatTurn {
 
   #createKeeper(): RecordKeeper {
     const { dependencies, request } = this.#options
-    const { store, log, onPending } = dependencies
+    const { store, log } = dependencies
     const { owner, logIds } = request
     return new RecordKeeper({
       store,
       owner,
       createRecord: (parts, rest) => this.#writeRecord(parts, rest),
       onNotStored(reason) {
+        // The connection to the store says itself that it has no answer.
+        if (reason !== 'too_large' && reason !== 'conversation_not_found') return
         log.warn({ event: 'response_not_stored', ...logIds, reason }, 'A response was served and not stored')
       },
-      onPending: work => {
-        this.#pending.push(work)
-        onPending(work)
-      }
+      onPending: work => this.#pending.push(work)
     })
   }
 

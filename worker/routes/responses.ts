@@ -55,10 +55,14 @@ function createTurnOpener(
   return async context => {
     const { openTurn, readOwner } = await load()
     const { body, apiMode, signal, logIds, startedAtEpochMs } = context
+    if (body.byteLength >= OWN_TURN_BYTES_MIN) await runtime.translator.ownTurn()
     const createdAt = Math.floor(startedAtEpochMs / 1000)
     return openTurn(dependencies, { body, apiMode, signal, logIds, createdAt, owner: readOwner(context) })
   }
 }
+
+/** A body that is looked at for longer is the only one in its turn of the event loop. */
+const OWN_TURN_BYTES_MIN = 64 * 1024
 
 /** How many times the longest body of a client a body with its history may have (memory.md 3). */
 const BODY_GROWTH_MAX = 4
