@@ -13,6 +13,7 @@ const FIXED_PATHS: ReadonlySet<string> = new Set([
   ...['', '/v1', '/v2'].flatMap(prefix => MODEL_PATHS.map(path => prefix + path)),
   ...['/openapi.json', '/docs', '/redoc', '/logs', '/logs/html', '/logs/stream'],
   ...ADMIN_PATHS,
+  '/_admin/threads',
   '/_admin/ui'
 ])
 

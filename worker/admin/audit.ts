@@ -23,6 +23,8 @@ export type AuditAction =
   | 'redact'
   | 'sums'
   | 'debug_translate'
+  | 'thread_list'
+  | 'thread_read'
 
 export interface Audited {
   readonly action: AuditAction

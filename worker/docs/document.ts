@@ -11,6 +11,7 @@ import { type ExampleModels, writeClientDocuments } from './operations/client.ts
 import { debugOperations } from './operations/debug.ts'
 import { bridgeOperations } from './operations/models.ts'
 import { systemOperations } from './operations/system.ts'
+import { threadOperations } from './operations/threads.ts'
 import './responses/all.ts'
 import { type JsonSchema, schemaReference, writeNamedSchemas } from './schema.ts'
 
@@ -100,6 +101,7 @@ function listDocuments({ operations, exampleModels, hasRelay }: OpenApiOptions):
     ...systemOperations,
     ...bridgeOperations,
     ...adminOperations,
+    ...threadOperations,
     ...debugOperations
   ]
 }

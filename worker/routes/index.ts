@@ -18,7 +18,7 @@ export async function registerRoutes(
   runtime: WorkerRuntime,
   createHandlers: ServedOperations['createHandlers']
 ): Promise<void> {
-  const { settings, metrics } = runtime
+  const { settings, metrics, memory } = runtime
   if (settings.mode === 'DEV') {
     // First, because it lists the routes that are mounted after it.
     const { registerDocsRoutes } = await import('./docs.ts')
@@ -38,6 +38,10 @@ export async function registerRoutes(
     ])
     registerAdminRoutes(app, runtime)
     registerAdminUiRoutes(app)
+    if (memory !== undefined) {
+      const { registerThreadRoutes } = await import('./admin-threads.ts')
+      registerThreadRoutes(app, runtime, memory)
+    }
   }
   if (settings.debugTranslateEnabled) {
     const { registerDebugRoutes } = await import('./debug.ts')

@@ -1,0 +1,53 @@
+// The stored responses for operators (operations.md 9.8). Loaded only with the admin API and a store; every route needs the admin key, and
+// every action is audited.
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { ResponseStore } from '../../shared/memory/store.ts'
+import { createAudit } from '../admin/audit.ts'
+import { readThreadId, readThreadsQuery, readTurnsLimit, showThread, showTurn } from '../admin/threads.ts'
+import { sendJson } from '../http/respond.ts'
+import { systemTraits } from '../http/route-traits.ts'
+import { GatewayError } from '../normalized/index.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
+
+const ROOT = '/_admin/threads'
+
+type ThreadsRuntime = Pick<WorkerRuntime, 'settings' | 'log' | 'fingerprint' | 'clock' | 'writer'>
+
+export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRuntime, store: ResponseStore): void {
+  const audit = createAudit({ ...runtime, connection: runtime.writer, nowMs: runtime.clock.nowMs })
+
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: ROOT,
+    config: { traits: systemTraits(ROOT, 'admin-key') },
+    handler: async ({ context }, reply) => {
+      const { before, limit, cursor } = readThreadsQuery(context.query)
+      await audit.run(context, { action: 'thread_list' }, async result => {
+        const page = await store.listThreads({ before, limit })
+        result.rows = page.threads.length
+        send(reply, { data: page.threads.map(showThread), limit, cursor, next_cursor: page.cursor ?? null })
+      })
+    }
+  })
+
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: `${ROOT}/:id`,
+    config: { traits: systemTraits(`${ROOT}/{id}`, 'admin-key') },
+    handler: async ({ context, params }, reply) => {
+      const id = readThreadId((params as { id: string }).id)
+      const limit = readTurnsLimit(context.query)
+      await audit.run(context, { action: 'thread_read', target: id }, async result => {
+        const turns = await store.readThread({ id, limit })
+        // A conversation may have no turn yet; a chain that has none is gone.
+        if (turns.length === 0 && !id.startsWith('conv_')) throw new GatewayError('thread_not_found')
+        result.rows = turns.length
+        send(reply, { data: turns.map(showTurn), limit })
+      })
+    }
+  })
+}
+
+function send(reply: FastifyReply, document: object): void {
+  sendJson(reply, 200, { 'cache-control': 'no-store' }, JSON.stringify(document))
+}
