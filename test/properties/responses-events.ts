@@ -15,6 +15,7 @@ const ITEM: Shape = { output_index: 'number', item: 'object' }
 /** Required members of every event that the gateway writes, besides `type` and `sequence_number`. */
 const EVENT_SHAPES: Readonly<Record<string, Shape>> = {
   'response.created': LIFECYCLE,
+  'response.queued': LIFECYCLE,
   'response.in_progress': LIFECYCLE,
   'response.completed': LIFECYCLE,
   'response.incomplete': LIFECYCLE,
@@ -135,14 +136,16 @@ interface Followed {
 export function readResponsesStrictly(text: string): CheckedStream {
   const events = readFrames(text)
   const items: Followed[] = []
+  // A response in the background.
+  const isQueued = events[1]?.type === 'response.queued'
   for (const [position, event] of events.entries()) {
-    checkEvent(event, position, events.length)
+    checkEvent(event, { position, count: events.length, begun: isQueued ? 2 : 1 })
     follow(event, items)
   }
   const first = readResponse(events[0])
   const response = readResponse(events.at(-1))
   check(
-    first.status === 'in_progress' && length(first.output) === 0 && first.usage === null,
+    first.status === (isQueued ? 'queued' : 'in_progress') && length(first.output) === 0 && first.usage === null,
     'the first response is empty'
   )
   check(
@@ -172,14 +175,18 @@ function readFrames(text: string): JsonObject[] {
     })
 }
 
-function checkEvent(event: JsonObject, position: number, count: number): void {
+function checkEvent(
+  event: JsonObject,
+  { position, count, begun }: { position: number; count: number; begun: number }
+): void {
   const type = String(event.type)
   const shape = EVENT_SHAPES[type]
   check(shape !== undefined, `${type} is an event that the SDK knows`)
   checkShape(event, shape, type)
   check(event.sequence_number === position, 'sequence numbers count from 0 without gaps')
   check((position === 0) === (type === 'response.created'), 'response.created is first and only there')
-  check((position === 1) === (type === 'response.in_progress'), 'response.in_progress is second and only there')
+  check(type !== 'response.queued' || (position === 1 && begun === 2), 'response.queued is second and only there')
+  check((position === begun) === (type === 'response.in_progress'), 'response.in_progress is next and only there')
   check((position === count - 1) === TERMINAL.has(type), 'exactly one terminal event ends the stream')
   if (shape === LIFECYCLE) checkResponse(event.response as JsonObject)
 }

@@ -11,7 +11,7 @@ import type {
   SaveResult,
   StoredEvent
 } from '../../shared/memory/store.ts'
-import { GatewayError, type JsonObject } from '../normalized/index.ts'
+import { GatewayError, type JsonObject, type NormalizedEvent } from '../normalized/index.ts'
 import type { StreamFrames } from '../protocols/face.ts'
 import { EventJournal, JOURNAL_TIMES, type JournalTimes } from './event-journal.ts'
 import { PartialOutput } from './partial-output.ts'
@@ -30,6 +30,12 @@ export interface ResponseState {
 export interface BackgroundTurn {
   readonly owner: Owner
   readonly id: string
+  /** The client wants its events at once. */
+  readonly isStream: boolean
+  /** What the request holds in memory until its end is stored. */
+  readonly heldBytes: number
+  /** Takes what is read of the response. */
+  readonly noteEvents: (events: readonly NormalizedEvent[]) => void
   readonly createRecord: (state: ResponseState) => ResponseRecord
 }
 
@@ -123,12 +129,17 @@ export class BackgroundResponse {
 
   /** Takes whole frames of its stream. */
   add(frames: StreamFrames | Uint8Array): void {
-    const events = this.#numbers.take(frames)
-    for (const event of events) {
+    for (const event of this.#numbers.take(frames)) {
       this.#output.add(event.event)
       if (endsStream(event.type)) this.#last = event
+      else this.#journal.add([event])
     }
-    this.#journal.add(events.filter(({ type }) => !endsStream(type)))
+  }
+
+  /** Takes the last event of these frames alone: of a writer that has not written the stream. */
+  addLast(frames: StreamFrames): void {
+    const events = this.#numbers.take(frames, endsStream)
+    this.#last = events.at(-1) ?? this.#last
   }
 
   /** Stores the end. Resolves with false where the store has not taken it: readers then find a response whose runner is gone. */

@@ -31,7 +31,7 @@ export interface ChatTurn {
   /** What the response repeats. */
   readonly response: ResponseTurn
   /** Of a response that runs in the background: its own code stores it, and there is no `keeper`. */
-  readonly background: (BackgroundTurn & { readonly isStream: boolean }) | undefined
+  readonly background: BackgroundTurn | undefined
   /** Absent where nothing is stored. */
   readonly keeper: ResponseKeeper | undefined
   /** The body was translated; `bytes` is not read any more, unless `shorten` says so. */

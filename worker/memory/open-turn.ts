@@ -26,8 +26,6 @@ export interface MemoryDependencies {
   readonly faces: ProviderFaces
   /** What an absent `store` means. */
   readonly storesByDefault: boolean
-  /** Responses run in the background where their clients ask for it. */
-  readonly runsBackground: boolean
   /** The longest body with its history. */
   readonly bodyBytesMax: number
   readonly log: Logger
@@ -55,7 +53,7 @@ export async function openTurn(dependencies: MemoryDependencies, request: TurnRe
   const wish = readMemoryWish(request.body)
   if (wish === undefined) return undefined
   const isStored = wish.store ?? dependencies.storesByDefault
-  const isBackground = dependencies.runsBackground && wish.isBackground
+  const { isBackground } = wish
   if (!isStored && !isBackground && !needsHistory(wish)) return undefined
   const plan = findPlan(dependencies, wish, request.apiMode)
   if (plan === 'none' || (plan !== undefined && keepsOwnState(plan))) return undefined

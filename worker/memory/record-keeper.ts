@@ -54,9 +54,7 @@ export class RecordKeeper implements ResponseKeeper {
   }
 
   noteEvents(events: readonly NormalizedEvent[]): void {
-    for (const event of events) {
-      if (event.type === 'start' || event.type === 'finish') this.#threadId = event.conversationId ?? this.#threadId
-    }
+    this.#threadId = findThreadId(events) ?? this.#threadId
   }
 
   takeFrames(frames: Uint8Array, isLast: boolean): { sent: Uint8Array; held?: Uint8Array } {
@@ -118,6 +116,12 @@ export class RecordKeeper implements ResponseKeeper {
     }
     return false
   }
+}
+
+/** The thread of the upstream that these events name. */
+export function findThreadId(events: readonly NormalizedEvent[]): string | undefined {
+  const named = events.filter(event => event.type === 'start' || event.type === 'finish')
+  return named.findLast(({ conversationId }) => conversationId !== undefined)?.conversationId
 }
 
 /** The record of a response whose stream has no end. */

@@ -4,13 +4,13 @@ import { type ResponseRecord, STORED_RESPONSE_ID, type StoredItem } from '../../
 import { GatewayError, type NormalizedRequest, type ResponseTurn } from '../normalized/index.ts'
 import { isStored } from '../protocols/responses/client/stored-conversation.ts'
 import { readJsonObject } from '../translation/json-body.ts'
-import type { ResponseState } from './background-response.ts'
+import type { BackgroundTurn } from './background-response.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import type { ConversationLease } from './conversation-lease.ts'
 import { type ExpandedBody, expandBody } from './expand-body.ts'
 import type { MemoryDependencies, TurnRequest } from './open-turn.ts'
 import type { MemoryWish } from './read-wish.ts'
-import { RecordKeeper } from './record-keeper.ts'
+import { findThreadId, RecordKeeper } from './record-keeper.ts'
 import { listOwnItems, readWrittenResponse, type WrittenParts } from './response-record.ts'
 import { shiftError, shiftFields } from './shift-paths.ts'
 
@@ -61,12 +61,7 @@ export class StoredTurn implements ChatTurn {
       this.#closed.resolve()
       throw thrown
     }
-    const { owner } = options.request
-    const createRecord = (state: ResponseState): ResponseRecord => this.#createRecord(state)
-    this.background =
-      response.isBackground === true
-        ? { owner, id: response.id, createRecord, isStream: options.wish.isStream }
-        : undefined
+    this.background = response.isBackground === true ? this.#createBackground() : undefined
     this.keeper = response.isStored && this.background === undefined ? this.#createKeeper() : undefined
   }
 
@@ -159,9 +154,22 @@ export class StoredTurn implements ChatTurn {
     })
   }
 
-  #createRecord({ status, json, lastSequenceNumber }: ResponseState): ResponseRecord {
-    const { output = [], body = json } = readWrittenResponse(json) ?? {}
-    return this.#writeRecord({ status, output, body }, { lastSequenceNumber })
+  #createBackground(): BackgroundTurn {
+    const { request, wish, response } = this.#options
+    let threadId: string | undefined
+    return {
+      owner: request.owner,
+      id: response.id,
+      isStream: wish.isStream,
+      heldBytes: request.body.byteLength + this.#expanded.bytes.byteLength,
+      noteEvents(events) {
+        threadId = findThreadId(events) ?? threadId
+      },
+      createRecord: ({ status, json, lastSequenceNumber }) => {
+        const { output = [], body = json } = readWrittenResponse(json) ?? {}
+        return this.#writeRecord({ status, output, body }, { lastSequenceNumber, threadId })
+      }
+    }
   }
 
   #writeRecord(

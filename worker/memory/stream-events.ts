@@ -18,6 +18,10 @@ export interface NumberedEvent extends StoredEvent {
 /** The events that begin a stream. The gateway has stored its own before anything is generated. */
 const OPENING = new Set(['response.created', 'response.queued', 'response.in_progress'])
 
+function opensNoStream(type: string): boolean {
+  return !OPENING.has(type)
+}
+
 const ENDING = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
 /** Whether nothing follows an event of this type. */
@@ -43,13 +47,13 @@ export class EventNumbers {
     return { sequenceNumber: event.sequence_number, json: Buffer.from(JSON.stringify(event)), type, event }
   }
 
-  /** Takes the events of whole frames, without those that begin the stream. */
-  take(frames: StreamFrames | Uint8Array): NumberedEvent[] {
+  /** Takes the events of whole frames, without those that begin the stream; only those of types that are wanted. */
+  take(frames: StreamFrames | Uint8Array, isWanted: (type: string) => boolean = opensNoStream): NumberedEvent[] {
     const events: NumberedEvent[] = []
     for (const frame of new FrameSplitter().push(joinBytes(frames))) {
       const json = findFrameData(frame)
       const event = json === undefined ? undefined : parseEvent(json)
-      if (json === undefined || typeof event?.type !== 'string' || OPENING.has(event.type)) continue
+      if (json === undefined || typeof event?.type !== 'string' || !isWanted(event.type)) continue
       const sequenceNumber = this.#next++
       const edits = new JsonEdits()
       edits.set(['sequence_number'], sequenceNumber)
@@ -58,6 +62,16 @@ export class EventNumbers {
     }
     return events
   }
+}
+
+/** The response object in the first of these frames that has one. */
+export function findResponseObject(frames: StreamFrames): JsonObject | undefined {
+  for (const frame of new FrameSplitter().push(joinBytes(frames))) {
+    const json = findFrameData(frame)
+    const response = json === undefined ? undefined : parseEvent(json)?.response
+    if (isJsonObject(response)) return response
+  }
+  return undefined
 }
 
 /** An event as a frame of the stream of its response. */

@@ -4,10 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { execute } from '../execution/execute.ts'
 import { createNotices } from '../execution/notice.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import type { BackgroundTurn } from '../memory/background-response.ts'
 import type { ChatTurn } from '../memory/chat-turn.ts'
 import { type ClientProtocol, GatewayError, toGatewayError } from '../normalized/index.ts'
 import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/face.ts'
 import type { TranslatedChat } from '../translation/types.ts'
+import type { BackgroundRun } from './background-runs.ts'
 import { type ClientSink, StreamSink, WholeResponseSink } from './response-sink.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
@@ -22,6 +24,8 @@ export interface ChatOperation {
   needsFinalId?: (request: FastifyRequest) => boolean
   /** Begins the turn of a request whose state the gateway keeps; absent, and undefined, for all others. */
   openTurn?: ((context: RequestContext) => Promise<ChatTurn | undefined>) | undefined
+  /** Runs the response of a turn in the background; present where turns can be. */
+  runInBackground?: ((run: BackgroundRun) => Promise<void>) | undefined
 }
 
 /** A comment of a server-sent event stream: clients ignore it. */
@@ -35,25 +39,34 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   const { protocol, face } = operation
   const notices = createNotices(runtime.log, path => face.members.has(path))
 
-  function createSink(call: TranslatedChat, reply: FastifyReply, turn: ChatTurn | undefined): ClientSink {
-    const { context } = reply.request
-    const responseContext: ResponseContext = {
+  function createResponseContext(call: TranslatedChat, { request }: FastifyReply): ResponseContext {
+    const { context } = request
+    return {
       requestId: context.requestId,
       createdAt: Math.floor(context.startedAtEpochMs / 1000),
       model: call.plan.publicModel,
       request: call.request,
       now: () => Math.floor(runtime.clock.nowMs() / 1000),
-      needsFinalId: operation.needsFinalId?.(reply.request) === true
+      needsFinalId: operation.needsFinalId?.(request) === true
     }
+  }
+
+  function createSink(call: TranslatedChat, reply: FastifyReply, turn: ChatTurn | undefined): ClientSink {
+    const responseContext = createResponseContext(call, reply)
     const options = { reply, protocol, face, responseContext, keeper: turn?.keeper }
     if (!call.request.isStream) return new WholeResponseSink(options, runtime.translator)
     const { keepAliveText = KEEP_ALIVE_COMMENT, streamType } = operation
     return new StreamSink(options, { keepAliveText, contentType: streamType })
   }
 
-  function deliver(call: TranslatedChat, reply: FastifyReply, turn: ChatTurn | undefined): Promise<void> {
-    const { context } = reply.request
-    const { isStream, extraHeaders, carriesFileBytes, model: requestedModel } = call.request
+  /** @param open the sink of the response, at the call of its provider. */
+  function deliver(
+    call: TranslatedChat,
+    context: RequestContext,
+    { turn, open }: { turn: ChatTurn | undefined; open: () => ClientSink }
+  ): Promise<void> {
+    const { extraHeaders, carriesFileBytes, model: requestedModel } = call.request
+    const isStream = turn?.background?.isStream ?? call.request.isStream
     if (isStream) context.expectStream()
     const onLeftOut = (paths: readonly string[]) =>
       notices.note(context, call.plan.publicModel, turn?.shiftFields(paths) ?? paths)
@@ -61,7 +74,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const options = { isStream, extraHeaders, requestedModel, wantsFileBytes: carriesFileBytes, onLeftOut }
     const { plan, targeting } = call
     return execute(runtime, { context, plan, targeting }, options, async (executor, callContext, place) => {
-      const sink = createSink(call, reply, turn)
+      const sink = open()
       try {
         await executor.chat(place(call), callContext, sink)
         await sink.finish()
@@ -87,16 +100,24 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     return runtime.translator.translateChat({ protocol, apiMode, bytes, context: read, description }, signal)
   }
 
-  async function run(reply: FastifyReply, outside: OutsideBody, turn: ChatTurn | undefined): Promise<void> {
-    const { context } = reply.request
+  async function read(
+    context: RequestContext,
+    outside: OutsideBody,
+    turn: ChatTurn | undefined
+  ): Promise<TranslatedChat> {
     const call = await translate(context, outside, turn)
     if (call.description !== undefined) context.described(call.description)
     turn?.planned(call)
-    try {
-      await deliver(call, reply, turn)
-    } catch (thrown) {
+    return call
+  }
+
+  async function run(reply: FastifyReply, outside: OutsideBody, turn: ChatTurn | undefined): Promise<void> {
+    const { context } = reply.request
+    const call = await read(context, outside, turn)
+    const open = () => createSink(call, reply, turn)
+    await deliver(call, context, { turn, open }).catch((thrown: unknown) => {
       throw refineError(thrown, face, call)
-    }
+    })
   }
 
   /** Serves a request with memory. Where the context is too long, it may run once more without its oldest turns. */
@@ -113,14 +134,58 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     }
   }
 
+  /** Starts a response in the background. What is wrong with its request is an error all the same. */
+  async function runDetached(reply: FastifyReply, outside: OutsideBody, turn: DetachedTurn): Promise<void> {
+    const { context } = reply.request
+    let isStarted = false
+    try {
+      const call = await read(context, outside, turn)
+      isStarted = true
+      await operation.runInBackground?.({
+        reply,
+        face,
+        responseContext: { ...createResponseContext(call, reply), needsFinalId: false },
+        turn: turn.background,
+        chat: open => chatDetached(call, context, { outside, turn, open }),
+        close: () => turn.close()
+      })
+    } catch (thrown) {
+      throw turn.refine(thrown)
+    } finally {
+      if (!isStarted) await turn.close()
+    }
+  }
+
+  /** Calls the provider of a response in the background; once more where the context is too long. */
+  async function chatDetached(
+    call: TranslatedChat,
+    context: RequestContext,
+    { outside, turn, open }: { outside: OutsideBody; turn: DetachedTurn; open: () => ClientSink }
+  ): Promise<void> {
+    try {
+      await deliver(call, context, { turn, open })
+    } catch (thrown) {
+      const error = refineError(thrown, face, call)
+      if (!turn.shorten(error)) throw turn.refine(error)
+      await deliver(await read(context, outside, turn), context, { turn, open })
+    }
+  }
+
   return async function handleChat(
     { context }: FastifyRequest,
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
     const turn = await operation.openTurn?.(context)
-    return turn === undefined ? run(reply, outside, undefined) : runTurn(reply, outside, turn)
+    if (turn === undefined) return run(reply, outside, undefined)
+    return isDetached(turn) ? runDetached(reply, outside, turn) : runTurn(reply, outside, turn)
   }
+}
+
+type DetachedTurn = ChatTurn & { readonly background: BackgroundTurn }
+
+function isDetached(turn: ChatTurn): turn is DetachedTurn {
+  return turn.background !== undefined
 }
 
 /** Lets the client face replace an error: some errors have a more exact form in one family. */

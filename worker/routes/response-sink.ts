@@ -16,6 +16,7 @@ import {
 import type { ChatClientFace, ResponseContext, StreamFrames, StreamWriter } from '../protocols/face.ts'
 import type { ResponseSink } from '../providers/types.ts'
 import type { Translator } from '../translation/translator.ts'
+import { observeEvents } from './observe-events.ts'
 
 /** More items are written in another turn of the event loop than they were read in: a thousand calls cost 5 ms or more in each of them. */
 const MANY_ITEMS = 100
@@ -136,7 +137,7 @@ export class StreamSink implements ClientSink {
     this.#keeper?.noteEvents(events)
     const hasRoom = frames === undefined ? this.#write(this.#stream, events) : this.#pass(this.#stream, events, frames)
     this.#context.events(events)
-    for (const event of events) this.#observe(event)
+    observeEvents(this.#context, events)
     // A failed stream has no end (decisions.md 108).
     if (this.#end === undefined && events.at(-1)?.type === 'error') this.#stream.cut(this.#writer.brokenEnd)
     return hasRoom
@@ -211,23 +212,6 @@ export class StreamSink implements ClientSink {
       this.#context.cut(error)
     }
     return true
-  }
-
-  #observe(event: NormalizedEvent): void {
-    switch (event.type) {
-      case 'text-delta':
-      case 'reasoning-delta':
-      case 'refusal-delta':
-      case 'tool-call-start':
-        this.#context.firstToken()
-        break
-      case 'usage':
-        this.#context.usage(event.usage)
-        break
-      case 'error':
-        this.#context.failed(event.error)
-        break
-    }
   }
 }
 

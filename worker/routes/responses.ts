@@ -9,6 +9,7 @@ import type { MemoryDependencies } from '../memory/open-turn.ts'
 import { importOnce } from '../performance/import-once.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import { responsesFace } from '../protocols/responses/client/face.ts'
+import type { BackgroundRun } from './background-runs.ts'
 import { createChatHandler } from './chat.ts'
 import { createTokenCountHandler } from './token-count.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
@@ -21,7 +22,8 @@ export function createResponsesHandlers(
     protocol: 'responses',
     face: responsesFace,
     needsFinalId: isReadByStreamHelper,
-    openTurn: createTurnOpener(runtime)
+    openTurn: createTurnOpener(runtime),
+    runInBackground: createBackgroundRunner(runtime)
   })
   const countTokens = createTokenCountHandler(runtime, 'responses')
   return {
@@ -46,7 +48,6 @@ function createTurnOpener(
     routes,
     faces,
     storesByDefault: settings.responsesStoreDefault !== false,
-    runsBackground: false,
     bodyBytesMax: settings.maxRequestBodyBytes * BODY_GROWTH_MAX,
     log,
     nowMs: () => clock.nowMs(),
@@ -59,6 +60,16 @@ function createTurnOpener(
     const createdAt = Math.floor(startedAtEpochMs / 1000)
     return openTurn(dependencies, { body, apiMode, signal, logIds, createdAt, owner: readOwner(context) })
   }
+}
+
+/** Loaded with the first response in the background. */
+function createBackgroundRunner({ memory, log }: WorkerRuntime): ((run: BackgroundRun) => Promise<void>) | undefined {
+  if (memory === undefined) return undefined
+  const load = importOnce(async () => {
+    const { createBackgroundRuns } = await import('./background-runs.ts')
+    return createBackgroundRuns({ store: memory, log })
+  })
+  return async run => (await load()).start(run)
 }
 
 /** A body that is looked at for longer is the only one in its turn of the event loop. */

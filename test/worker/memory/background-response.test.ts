@@ -10,6 +10,9 @@ const OPENED = { id: ID, object: 'response', status: 'queued', output: [], usage
 const turn: BackgroundTurn = {
   owner: { name: 'key' },
   id: ID,
+  isStream: false,
+  heldBytes: 0,
+  noteEvents: () => undefined,
   createRecord: ({ status, json, lastSequenceNumber }) =>
     ({ id: ID, status, body: json, lastSequenceNumber, isBackground: true, conversationId: 'conv_1' }) as never
 }

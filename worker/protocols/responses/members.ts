@@ -63,7 +63,7 @@ export const responsesParameters = {
   user: ofFeature('user', 'Repeated in the response.'),
   access_programs: ignored,
   audio: ignored,
-  background: { class: 'accepted_ignored', refusal: 'background_not_kept', note: 'Nothing is ever queued.' },
+  background: { class: 'accepted_ignored', refusal: 'background_not_kept', note: 'Without a store nothing is queued.' },
   client_metadata: hint,
   container: ignored,
   context_management: ignored,

@@ -112,6 +112,7 @@ function editResponse(
   if (turn === undefined) return
   edits.set([...place, 'id'], turn.id)
   edits.set([...place, 'store'], turn.isStored)
+  if (turn.isBackground === true) edits.set([...place, 'background'], true)
   edits.set([...place, 'previous_response_id'], turn.previousResponseId ?? null)
   if (turn.conversationId !== undefined) edits.set([...place, 'conversation'], { id: turn.conversationId })
 }

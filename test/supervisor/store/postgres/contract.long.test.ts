@@ -5,6 +5,7 @@ import { testResponseStore } from '../../../support/response-store-cases.ts'
 
 const stores = await createPostgresStores(t, await startPostgres(t))
 
-const makeDatabase = async () => (await stores.createDatabase()).open
-
-testResponseStore('Postgres', makeDatabase, { sharesOutputs: true })
+testResponseStore('Postgres', async () => {
+  const { open } = await stores.createDatabase()
+  return changes => open(changes)
+})
