@@ -59,8 +59,8 @@ function listExamples({ model }: DemoFacts): Example[] {
       body: { model, messages }
     },
     {
-      title: 'Responses (the same SDK; /v2 keeps conversations)',
-      path: '/v2/responses',
+      title: 'Responses (the same SDK; previous_response_id continues a response)',
+      path: '/v1/responses',
       body: { model, input: 'Hello!' }
     },
     {

@@ -10,7 +10,7 @@ import { planSinks } from '../shared/traffic/sinks.ts'
 import type { Children } from './children.ts'
 import { startControl } from './control.ts'
 import { writeBaseUrl, writeDemoBanner } from './demo-banner.ts'
-import { createDemoTraffic, type DemoTraffic } from './demo-traffic.ts'
+import { createDemoStorage, type DemoStorage } from './demo-storage.ts'
 import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
@@ -43,7 +43,7 @@ export interface GatewayContext {
 /** What is open and must be closed before the exit, latest first. */
 interface Owned {
   demo: DemoUpstream | undefined
-  demoTraffic: DemoTraffic | undefined
+  demoStorage: DemoStorage | undefined
   runtimeLog: RuntimeLog | undefined
   reservation: PortReservation | undefined
   metrics: OpenMetrics | undefined
@@ -57,7 +57,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
   context.signals.onStop(() => stop())
   const owned: Owned = {
     demo: undefined,
-    demoTraffic: undefined,
+    demoStorage: undefined,
     runtimeLog: undefined,
     reservation: undefined,
     metrics: undefined,
@@ -108,7 +108,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     await owned.metrics?.close()
     await owned.reservation?.release()
     await owned.demo?.close()
-    owned.demoTraffic?.remove()
+    owned.demoStorage?.remove()
     await owned.runtimeLog?.drained()
   }
 }
@@ -145,7 +145,7 @@ function crash(error: Error, owned: Owned, context: GatewayContext): never {
     'The supervisor exits after an unexpected error'
   )
   context.writeError(`internal: ${error.name}; the log says more`)
-  owned.demoTraffic?.remove()
+  owned.demoStorage?.remove()
   return context.exit(EXIT_CODES.startupFailed)
 }
 
@@ -158,13 +158,13 @@ async function preparePlan(
   owned.demo = await startDemoUpstream(chooseDemoPort(plan.profiles), signal).catch(error => {
     throw new StartFailure('demo_upstream_failed', 'the embedded upstream did not start', error)
   })
-  owned.demoTraffic = createDemoTraffic(plan.givenSettings)
+  owned.demoStorage = createDemoStorage(plan.givenSettings)
   const isTerminal = stdout.isTTY === true
   const variables = {
     ...(plan.settings.upstream.model === undefined && { UPSTREAM_MODEL: 'GigaChat-2-Max' }),
     // A terminal is read by people, a file or a pipe by programs.
     ...(isTerminal && !plan.givenSettings.has('GATEWAY_LOG_FORMAT') && { GATEWAY_LOG_FORMAT: 'text' }),
-    ...owned.demoTraffic.variables,
+    ...owned.demoStorage.variables,
     ...owned.demo.variables
   }
   return planRuntime({ ...sources, demo: { variables, plan } })
@@ -231,7 +231,7 @@ function announce(
       isAuthRequired: isAuthRequired(plan.settings),
       model: chooseDemoModel(plan),
       controlUrl: owned.demo.controlUrl,
-      dashboard: plan.settings.adminApiEnabled ? { adminKey: owned.demoTraffic?.adminKey } : undefined,
+      dashboard: plan.settings.adminApiEnabled ? { adminKey: owned.demoStorage?.adminKey } : undefined,
       logFile: plan.settings.logFilename
     })
   )

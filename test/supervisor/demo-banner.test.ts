@@ -22,7 +22,7 @@ t.test('the banner shows the base URL, the control URL and a request per family 
   ])
   t.same(
     requests.map(([url]) => url),
-    ['/v1/chat/completions', '/v2/responses', '/v1/messages', '/v1beta/models/GigaChat-2-Max:generateContent'].map(
+    ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1beta/models/GigaChat-2-Max:generateContent'].map(
       path => `http://127.0.0.1:8090${path}`
     )
   )

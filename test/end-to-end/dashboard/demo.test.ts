@@ -6,6 +6,13 @@ import { buildDashboard } from '../../../ops/dashboard/build.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { startScript } from '../process/fixtures/run.ts'
 
+/** The requests of the README, in order: the path and the body. */
+function readRequests(): Array<{ path: string; body: string }> {
+  const text = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8')
+  const requests = text.matchAll(/^curl http:\/\/localhost:8090(\S+)\s(?:\\\n\s+)?-d '([^']+)'/gm)
+  return [...requests].map(([, path = '', body = '']) => ({ path, body }))
+}
+
 const main = join(import.meta.dirname, '../../../supervisor/main.ts')
 
 t.test('the demo prints the page and its key, records requests, and leaves nothing behind', async t => {
@@ -34,6 +41,19 @@ t.test('the demo prints the page and its key, records requests, and leaves nothi
   }
   t.match(events, '"has_request_body":true')
   t.notMatch(events, '/_admin', 'requests of the page itself are left out')
+
+  const requests = readRequests()
+  t.equal(requests.length, 5, 'the README has a request per family, and one that continues a response')
+  let id = ''
+  const texts: string[] = []
+  for (const { path, body } of requests) {
+    const response = await fetch(new URL(path, base), { method: 'POST', body: body.replace('<id from above>', id) })
+    const text = await response.text()
+    t.equal(response.status, 200, `the request of the README to ${path}`)
+    id = JSON.parse(text).id
+    texts.push(text)
+  }
+  t.match(texts[2], /cobalt/, 'the second response knows the first')
 
   started.child.kill('SIGTERM')
   t.same(await started.exited, { code: 0, signal: null })
