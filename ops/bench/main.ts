@@ -10,6 +10,8 @@
 //
 // `npm run bench -- --traffic` compares the product with the traffic log to SQLite, without content, to the product without.
 //
+// `npm run bench -- --memory` compares Responses whose answers are stored in SQLite to the same without a store.
+//
 // `npm run bench -- --stores` measures how many records the writer of the traffic log stores in a second, and how long the questions of the
 // admin API take over many records with bodies (`--records`, a million by default; `--only postgres` for one store).
 //
@@ -20,6 +22,7 @@
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Family } from './bodies.ts'
 import { type ComparedTargets, compareBuilds, type StartOrder } from './builds.ts'
 import { findTarget, judgeGoals, planBridgeGoals, planGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
@@ -35,6 +38,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
     isolation: { type: 'boolean', default: false },
+    memory: { type: 'boolean', default: false },
     observation: { type: 'boolean', default: false },
     outage: { type: 'boolean', default: false },
     scrape: { type: 'boolean', default: false },
@@ -49,6 +53,8 @@ const { values: flags } = parseArgs({
 const BUILD_RATIO_MAX = 1.05
 /** What a request may cost with the traffic log, of what it costs without. */
 const TRAFFIC_RATIO_MAX = 1.1
+/** A stored response is reported and has no goal: it does what the other one does not. */
+const MEMORY_RATIO_MAX = Number.POSITIVE_INFINITY
 const root = join(import.meta.dirname, '..', '..')
 if (flags.isolation) {
   const { quick: isQuick, profile: hasProfile, only } = flags
@@ -91,6 +97,8 @@ interface Comparison {
   products: Record<string, string>
   variables: Record<string, Record<string, string>>
   ratioMax: number
+  /** Absent: the families of each scenario. */
+  families?: readonly Family[]
 }
 
 /** The comparison that the flags ask for; undefined for the goals against a relay. */
@@ -104,6 +112,12 @@ function planComparison(): Comparison | undefined {
     const variables = { on: { GATEWAY_TRAFFIC_LOG_ENABLED: 'true', GATEWAY_TRAFFIC_LOG_SINK: 'sqlite' } }
     const products = { off: root, on: root }
     return { names: { old: 'off', new: 'on' }, products, variables, ratioMax: TRAFFIC_RATIO_MAX }
+  }
+  if (flags.memory) {
+    const variables = { on: { GATEWAY_RESPONSES_STORE_DSN: 'sqlite:responses.db' } }
+    const products = { off: root, on: root }
+    const names = { old: 'off', new: 'on' }
+    return { names, products, variables, ratioMax: MEMORY_RATIO_MAX, families: ['responses'] }
   }
   if (flags.against === undefined) return undefined
   const products = { old: resolve(flags.against), new: root }

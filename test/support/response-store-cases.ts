@@ -11,7 +11,7 @@ import type {
 } from '../../shared/memory/store.ts'
 import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../../supervisor/store/engine.ts'
 import * as fc from './properties.ts'
-import { compareWithModel, steps } from './response-store-model.ts'
+import { compareWithModel, type ModelOptions, steps } from './response-store-model.ts'
 import {
   ALICE,
   ALICE_PASSING,
@@ -81,7 +81,7 @@ async function waitForTotals(store: OpenStore, isReached: (bytes: number) => boo
 }
 
 /** All that is asked of a database, as tests of their own. */
-export function testResponseStore(name: string, makeDatabase: MakeDatabase): void {
+export function testResponseStore(name: string, makeDatabase: MakeDatabase, options: ModelOptions = {}): void {
   const open = async (test: Test, changes: Partial<StoreEngineOptions> = {}) => (await makeDatabase(test))(changes)
   t.test(`${name}: responses`, test => testResponses(test, open))
   t.test(`${name}: chains`, test => testChains(test, open))
@@ -94,7 +94,7 @@ export function testResponseStore(name: string, makeDatabase: MakeDatabase): voi
   t.test(`${name}: any chains, branches and deletions`, async test => {
     const store = await open(test)
     await fc.assert(
-      fc.asyncProperty(steps, list => compareWithModel(store, list)),
+      fc.asyncProperty(steps, list => compareWithModel(store, list, options)),
       { numRuns: 500 }
     )
   })

@@ -36,12 +36,21 @@ interface ModelResponse {
   isDeleted: boolean
 }
 
+export interface ModelOptions {
+  /** Whether an output that a client sends again as input is stored once. */
+  readonly sharesOutputs?: boolean
+}
+
 /** Makes the steps on an empty store and compares its answers with the model; it is empty again in the end. */
-export async function compareWithModel(store: OpenStore, list: readonly Step[]): Promise<void> {
+export async function compareWithModel(
+  store: OpenStore,
+  list: readonly Step[],
+  options: ModelOptions = {}
+): Promise<void> {
   const responses: ModelResponse[] = []
   try {
     for (const step of list) await make(store, step, responses)
-    await compareAll(store, responses)
+    await compareAll(store, responses, options)
   } finally {
     // The next list begins with an empty store too.
     for (const { owner, id } of responses) await store.deleteResponse({ owner, id })
@@ -68,7 +77,11 @@ async function make(store: OpenStore, step: Step, responses: ModelResponse[]): P
   responses.push({ id, owner, previous, input, output, isDeleted: false })
 }
 
-async function compareAll(store: OpenStore, responses: readonly ModelResponse[]): Promise<void> {
+async function compareAll(
+  store: OpenStore,
+  responses: readonly ModelResponse[],
+  { sharesOutputs = false }: ModelOptions
+): Promise<void> {
   let bytes = 0
   const nodes = new Set<string>()
   for (const { owner, id, input, output, isDeleted } of responses) {
@@ -77,9 +90,11 @@ async function compareAll(store: OpenStore, responses: readonly ModelResponse[])
     if (found === undefined) continue
     expectSame(jsonOf(found.input), jsonOf(input))
     expectSame(jsonOf(found.output), jsonOf(output))
-    bytes += found.body.length + output.reduce((sum, { json }) => sum + json.length, 0)
-    for (const [index, { json }] of input.entries()) {
-      const key = JSON.stringify([owner.name, jsonOf(input.slice(0, index + 1))])
+    bytes += found.body.length
+    if (!sharesOutputs) bytes += output.reduce((sum, { json }) => sum + json.length, 0)
+    const shared = sharesOutputs ? [...input, ...output] : input
+    for (const [index, { json }] of shared.entries()) {
+      const key = JSON.stringify([owner.name, jsonOf(shared.slice(0, index + 1))])
       if (!nodes.has(key)) bytes += json.length
       nodes.add(key)
     }

@@ -62,16 +62,26 @@ const COLUMNS = [
   'last_item',
   'outputs',
   'body',
+  'body_bytes',
   'last_sequence_number',
   'lease_until',
   'bytes'
 ] as const
-const REPLACED = ['last_position', 'status', 'model', 'upstream_thread', 'last_item', 'outputs', 'body'] as const
+const REPLACED = [
+  'last_position',
+  'status',
+  'model',
+  'upstream_thread',
+  'last_item',
+  'outputs',
+  'body',
+  'body_bytes'
+] as const
 const UPSERT = `INSERT INTO gateway_responses AS r (${COLUMNS.join(', ')})
   VALUES (${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')})
   ON CONFLICT (id) DO UPDATE SET
     ${[...REPLACED, 'last_sequence_number', 'lease_until'].map(name => `${name} = excluded.${name}`).join(', ')},
-    bytes = r.bytes + excluded.bytes - $18`
+    bytes = r.bytes + excluded.bytes - $19`
 
 export function createSave(context: PostgresContext, removal: Removal) {
   const { database, sealing, nowMs, maxBytes, maxBytesPerOwner } = context
@@ -111,7 +121,7 @@ export function createSave(context: PostgresContext, removal: Removal) {
     const [[thread], [old], stored] = await Promise.all([
       run<ThreadRow>(FIND_THREAD, [record.id, conversationId ?? null, previous, owner, readExpiry(context)]),
       run<OldRow>(
-        `SELECT status, last_item, last_event, octet_length(body) AS body_bytes FROM gateway_responses
+        `SELECT status, last_item, last_event, body_bytes FROM gateway_responses
          WHERE id = $1 AND owner = $2 FOR UPDATE`,
         [record.id, owner]
       ),
@@ -132,7 +142,7 @@ export function createSave(context: PostgresContext, removal: Removal) {
       thread: threadId,
       items: path.filter(({ key }) => !stored.has(key.toString('hex')))
     })
-    const bytes = added + body.length - (old?.body_bytes ?? 0)
+    const bytes = added + record.body.length - (old?.body_bytes ?? 0)
     const [threadBytes] = await Promise.all([
       writeThread(run, { record, save, owner, thread, bytes, isNew: old === undefined }),
       run(UPSERT, [
@@ -144,9 +154,10 @@ export function createSave(context: PostgresContext, removal: Removal) {
         path.at(-1)?.key ?? null,
         record.output.length,
         body,
+        record.body.length,
         record.lastSequenceNumber,
         save.leaseMs === undefined || isEnded(record.status) ? null : Math.ceil(nowMs() + save.leaseMs),
-        body.length,
+        record.body.length,
         old?.body_bytes ?? 0
       ]),
       thread !== undefined && conversationId !== undefined && isInConversation(record.status)

@@ -55,6 +55,7 @@ export const STEPS: readonly string[] = [
      last_item bytea,
      outputs integer NOT NULL,
      body bytea NOT NULL,
+     body_bytes integer NOT NULL,
      last_sequence_number bigint NOT NULL,
      last_event bigint NOT NULL DEFAULT -1,
      lease_until bigint,

@@ -5,7 +5,6 @@ import { testResponseStore } from '../../../support/response-store-cases.ts'
 
 const stores = await createPostgresStores(t, await startPostgres(t))
 
-testResponseStore('Postgres', async () => {
-  const { open } = await stores.createDatabase()
-  return changes => open(changes)
-})
+const makeDatabase = async () => (await stores.createDatabase()).open
+
+testResponseStore('Postgres', makeDatabase, { sharesOutputs: true })
