@@ -1,5 +1,6 @@
 // Feeds the lifecycle with the events of the fleet, the timers and the operator, and applies the effects that it returns.
 
+import type { WrittenCompactionKey } from '../shared/compaction-key.ts'
 import type { MessageSender, WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
@@ -41,6 +42,7 @@ export interface ControlOptions {
   readonly healthPolicy: HealthPolicy
   /** Base64 of the key that fingerprints are made with. */
   readonly fingerprintKey: string
+  readonly compactionKey: WrittenCompactionKey
   /** Workers write only warnings to stdout. */
   readonly isQuiet: boolean
 }
@@ -134,6 +136,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         profiles,
         credentials: transferredCredentials,
         fingerprintKey: options.fingerprintKey,
+        compactionKey: options.compactionKey,
         listen: options.listen,
         isQuiet: options.isQuiet,
         ...services.snapshot(),

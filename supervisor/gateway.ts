@@ -1,5 +1,6 @@
 // Starts the gateway from its configuration and stops it again: plan, embedded upstream, log, port, workers, and the same in reverse.
 import { createHash, randomBytes } from 'node:crypto'
+import { deriveCompactionKey, writeCompactionKey } from '../shared/compaction-key.ts'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { createRuntimeLog, type Logger, type LogOutput, type RuntimeLog } from '../shared/logging.ts'
@@ -96,6 +97,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
         restartPolicy: createRestartPolicy(plan.settings.workers),
         healthPolicy: DEFAULT_HEALTH_POLICY,
         fingerprintKey: createFingerprintKey(plan.settings),
+        compactionKey: writeCompactionKey(deriveCompactionKey(plan.settings)),
         isQuiet: sources.options.isDemo
       }
     )

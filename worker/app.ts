@@ -1,6 +1,7 @@
 // Assembles a worker: creates its parts, puts the HTTP application in front of them, and closes everything in the right order.
 
 import { systemClock } from '../shared/clock.ts'
+import type { CompactionKey } from '../shared/compaction-key.ts'
 import { withDeadline } from '../shared/deadline.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ResponseStore } from '../shared/memory/store.ts'
@@ -46,6 +47,7 @@ export interface WorkerAppOptions {
   revisions: { config: string; matrix: string }
   workerId: number
   fingerprintKey: Buffer
+  compactionKey: CompactionKey
   control: ControlChannel
   log: Logger
   /** As the runtime log has them. */
@@ -267,6 +269,7 @@ function createRuntime(
     control,
     drainGate,
     fingerprint: createFingerprint(fingerprintKey),
+    compactionKey: options.compactionKey,
     routes,
     faces,
     executors,

@@ -1,5 +1,6 @@
 // The process side of a worker: waits for its configuration, runs the application, and follows the supervisor's messages until it
 // exits.
+import { readCompactionKey } from '../shared/compaction-key.ts'
 import { type ChildHost, createProcessHost } from '../shared/ipc/child-host.ts'
 import { handleMessage, type SupervisorMessageHandlers } from '../shared/ipc/handlers.ts'
 import {
@@ -145,6 +146,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
         revisions,
         workerId,
         fingerprintKey,
+        compactionKey: readCompactionKey(message.compactionKey),
         control,
         log,
         writePlainLine,

@@ -72,6 +72,13 @@ const supervisorChecks = {
     credentials: z.record(z.string(), z.string()),
     /** Base64. */
     fingerprintKey: z.string(),
+    /** What summaries of conversations are sealed with. */
+    compactionKey: z.strictObject({
+      /** Base64. */
+      key: z.string(),
+      /** The same after a restart. */
+      isLasting: z.boolean()
+    }),
     listen: listenOptions,
     /** Only warnings and errors go to stdout. */
     isQuiet: z.boolean(),

@@ -173,7 +173,7 @@ function accessRows(add: SectionRows) {
     ),
     GATEWAY_FINGERPRINT_KEY: add.optional(
       kind.secret,
-      'Key for the one-way fingerprints of API keys and client addresses; when unset, each start generates a random key.',
+      'Key for the one-way fingerprints of API keys and client addresses; when unset, each start generates a random key. Summaries of Responses conversations are sealed with a key derived from it.',
       { secret: true }
     )
   }

@@ -217,7 +217,7 @@ const conversation = some<Conversation>({
   include: fc.array(text, { maxLength: 2 })
 })
 
-type Traits = 'fieldPaths' | 'carriesFileBytes' | 'chatWire' | 'refusal' | 'turn'
+type Traits = 'fieldPaths' | 'carriesFileBytes' | 'chatWire' | 'compacts' | 'refusal' | 'turn'
 
 const body = some<Omit<NormalizedRequest, Traits>>(
   {

@@ -60,6 +60,7 @@ const configure: SupervisorMessageContent = {
   profiles,
   credentials: {},
   fingerprintKey: 'AAAA',
+  compactionKey: { key: 'AAAA', isLasting: false },
   listen: { host: '127.0.0.1', port: 0, reusePort: true },
   isQuiet: false,
   catalog: snapshot,

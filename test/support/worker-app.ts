@@ -3,6 +3,7 @@
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createCatalogComposition } from '../../shared/catalog-composition.ts'
+import { deriveCompactionKey } from '../../shared/compaction-key.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { computeConfigRevision } from '../../shared/profile-revision.ts'
@@ -25,6 +26,7 @@ export function workerOptions(
     revisions: { config: configRevision, matrix: matrixRevision },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),
+    compactionKey: deriveCompactionKey(settings),
     control: createLocalControlChannel(settings, { composition, profiles: profiles.profiles }),
     log: pino({ level: 'silent' }),
     writePlainLine: () => undefined,

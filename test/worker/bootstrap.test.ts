@@ -25,6 +25,7 @@ const configure: Configure = {
   profiles,
   credentials: {},
   fingerprintKey: 'AAAA',
+  compactionKey: { key: 'AAAA', isLasting: false },
   listen: { host: '127.0.0.1', port: 0, reusePort: false },
   isQuiet: true,
   catalog: null,

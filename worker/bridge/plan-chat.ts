@@ -34,6 +34,8 @@ export interface ReadChat {
   plan?: ExecutionPlan
   /** `ReadContext.wireHeaders`. */
   wireHeaders?: readonly string[] | undefined
+  /** `ReadContext.compactionKey`. */
+  compactionKey?: Uint8Array | undefined
   /** `ReadContext.refusesUnsupported`. */
   refusesUnsupported?: boolean | undefined
 }
@@ -72,7 +74,7 @@ export function planChat(
 }
 
 function writeChat(
-  { protocol, request, body, bodyBytes, wireHeaders, refusesUnsupported }: ReadChat,
+  { protocol, request, body, bodyBytes, wireHeaders, compactionKey, refusesUnsupported }: ReadChat,
   plan: ExecutionPlan,
   { providerOptions, faces }: Pick<ChatConfiguration, 'providerOptions'> & { faces: ProviderFaces }
 ): PlannedChat {
@@ -81,7 +83,10 @@ function writeChat(
   const leftOut = new LeftOut(refusesUnsupported === true || plan.capabilities?.refusesUnsupported === true, spell)
   const cell = admitRoute(plan, protocol)
   const face = findProviderFace(faces, plan)
-  const sameWire = body === undefined || face.sameWire?.protocol !== protocol ? undefined : face.sameWire
+  // Where the gateway keeps the state of a provider of the client's wire, it also summarizes conversations itself (memory.md 5).
+  const isSummary = request.compacts !== undefined && plan.isStateOurs === true
+  const isTranslated = body === undefined || isSummary || face.sameWire?.protocol !== protocol
+  const sameWire = isTranslated ? undefined : face.sameWire
   const isSameWire = sameWire !== undefined
   if (!isSameWire && request.refusal !== undefined) throw request.refusal
   settleConversation(request, face.accepts)
@@ -104,7 +109,7 @@ function writeChat(
     const edited =
       sameWire === undefined || body === undefined
         ? undefined
-        : sameWire.writeChat(body, { ...target, isStream, messages, wireHeaders, turn }, options)
+        : sameWire.writeChat(body, { ...target, isStream, messages, wireHeaders, compactionKey, turn }, options)
     const written = edited ?? face.writeChat(sent, target, options)
     for (const path of written.leftOut ?? NOTHING) leftOut.add(path, 'not_on_this_wire')
     const planned = { plan, face, written, leftOut: leftOut.list() }

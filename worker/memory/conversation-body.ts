@@ -77,7 +77,7 @@ function refuseReference(item: JsonValue, path: string): void {
 /** Lets the reader of Responses input find what is wrong, and names it in the words of this body. */
 function checkItems(items: JsonValue[]): void {
   try {
-    readInput({ input: items, conversation: 'any' }, [], {})
+    readInput({ input: items, conversation: 'any' }, [], { ignored: {} })
   } catch (thrown) {
     if (!GatewayError.is(thrown)) throw thrown
     const { param, message } = thrown

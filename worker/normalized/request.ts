@@ -132,6 +132,11 @@ export interface NormalizedRequest {
   metadata?: JsonObject
   /** Only of clients that speak chat completions, for a provider on the same wire. */
   chatWire?: ChatWireNames
+  /**
+   * The response is a summary that replaces the conversation: an ordinary response with it, or the object of an operation of its own
+   * (memory.md 5).
+   */
+  compacts?: 'response' | 'object'
   /** Only of protocols whose responses repeat the request. */
   echo?: RequestEcho
   /** Only of a request whose state the gateway keeps itself. */

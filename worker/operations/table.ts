@@ -93,6 +93,15 @@ export const operations = [
   },
   {
     ...completions,
+    id: 'compactResponse',
+    path: '/responses/compact',
+    span: { ...chat, spanName: 'Responses-API', apiFormat: 'responses', operation: 'responses' },
+    payloadEvents: { response: 'responses_api_response', chunk: 'responses_stream_chunk' },
+    tag: 'OpenAI / Responses',
+    summary: 'Replace a conversation by a summary of it'
+  },
+  {
+    ...completions,
     ...embedding,
     id: 'createEmbedding',
     path: '/embeddings',

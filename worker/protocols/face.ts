@@ -35,6 +35,10 @@ export interface ReadContext {
   storesByDefault?: boolean
   /** The client wants every field refused that its route would leave out (decisions.md 71). */
   refusesUnsupported?: true
+  /** Opens summaries of conversations, in the protocol that has them: 32 bytes. */
+  compactionKey?: Uint8Array | undefined
+  /** The response has the form of the operation that summarizes a conversation. */
+  isCompactOperation?: true
   /** What the gateway's own memory makes of the response, in the protocol that has one. */
   turn?: ResponseTurn | undefined
   /**
@@ -60,6 +64,8 @@ export interface ResponseContext {
    * known.
    */
   needsFinalId?: boolean
+  /** Seals the summary of a conversation, in the protocol that has them. */
+  seal?: ((text: string) => string) | undefined
 }
 
 /** Frames of a stream. They are in pieces where they repeat something large: as one text it would be copied and encoded each time. */
@@ -139,6 +145,8 @@ export interface ChatClientFace {
   /** Writes what the response repeats of a request: `RequestEcho.text`. Absent where responses repeat nothing. */
   writeEchoText?(request: NormalizedRequest): string
   writeResponse(response: NormalizedResponse, context: ResponseContext): JsonObject
+  /** Writes the form of the operation for the whole response of a provider of the client's wire, where that is not the response itself. */
+  passResponse?(bytes: Uint8Array, context: ResponseContext): Uint8Array
   createStreamWriter(context: ResponseContext): StreamWriter
   writeError: WriteError
   /** Returns a more exact error, where the protocol knows more about the request than the code that raised the error. */
@@ -292,6 +300,8 @@ export interface SameWireTarget extends ChatTarget {
   messages?: readonly NormalizedMessage[]
   /** `ReadContext.wireHeaders`. */
   wireHeaders?: readonly string[] | undefined
+  /** `ReadContext.compactionKey`. */
+  compactionKey?: Uint8Array | undefined
   /** Of a request whose state the gateway keeps in place of the provider. */
   turn?: ResponseTurn | undefined
 }

@@ -22,6 +22,8 @@ export interface ChatOperation {
   streamType?: string
   /** Whether this client refuses a change of the response's id while it streams. */
   needsFinalId?: (request: FastifyRequest) => boolean
+  /** `ResponseContext.seal`. */
+  seal?: ((text: string) => string) | undefined
   /** Begins the turn of a request whose state the gateway keeps; absent, and undefined, for all others. */
   openTurn?: ((context: RequestContext) => Promise<ChatTurn | undefined>) | undefined
   /** Runs the response of a turn in the background; present where turns can be. */
@@ -47,7 +49,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
       model: call.plan.publicModel,
       request: call.request,
       now: () => Math.floor(runtime.clock.nowMs() / 1000),
-      needsFinalId: operation.needsFinalId?.(request) === true
+      needsFinalId: operation.needsFinalId?.(request) === true,
+      seal: operation.seal
     }
   }
 

@@ -78,13 +78,17 @@ export class WholeResponseSink implements ClientSink {
   async finish(): Promise<void> {
     const { reply, keeper } = this.#options
     if (this.#bytes !== undefined) {
-      const body = keeper === undefined ? this.#bytes : await keeper.keepBody(this.#bytes)
+      const { face, responseContext } = this.#options
+      const passed = face.passResponse?.(this.#bytes, responseContext) ?? this.#bytes
+      const body = keeper === undefined ? passed : await keeper.keepBody(passed)
       sendWhole(reply, { status: 200, contentType: 'application/json', body })
     } else if (this.#response !== undefined) {
       const { items, usage } = this.#response
       if (usage !== null) reply.request.context.usage(usage)
       const characters = this.#measure(this.#response)
-      const isLarge = this.#translator.isLarge(characters)
+      // Sealing is no work for a thread, which has no random bytes of its own.
+      const isLarge =
+        this.#translator.isLarge(characters) && this.#options.responseContext.request.compacts === undefined
       if (items.length > MANY_ITEMS && !isLarge) await this.#translator.ownTurn()
       const body = isLarge ? await this.#writeInThread(this.#response, characters) : this.#write(this.#response)
       sendJson(reply, 200, {}, keeper === undefined ? body : await keeper.keepBody(body))
@@ -107,7 +111,7 @@ export class WholeResponseSink implements ClientSink {
 
   async #writeInThread(response: NormalizedResponse, characters: number): Promise<string | Uint8Array> {
     const { reply, protocol, responseContext } = this.#options
-    const { now, ...context } = responseContext
+    const { now, seal: _seal, ...context } = responseContext
     const job = { protocol, response, context, completedAt: now?.() ?? context.createdAt }
     return (await this.#translator.writeChatResponse(job, characters, reply.request.context.signal)).body
   }

@@ -1,6 +1,7 @@
 // The operation that creates a response. With a store the gateway keeps the state of its clients
 // itself (memory.md 2 and 3).
 
+import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { OperationHandlers } from '../http/mount-operations.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -8,6 +9,8 @@ import type { ChatTurn } from '../memory/chat-turn.ts'
 import type { MemoryDependencies } from '../memory/open-turn.ts'
 import { importOnce } from '../performance/import-once.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
+import { writeCompactBody } from '../protocols/responses/client/compact-body.ts'
+import { NONCE_BYTES, sealSummary } from '../protocols/responses/client/compaction.ts'
 import { responsesFace } from '../protocols/responses/client/face.ts'
 import type { BackgroundRun } from './background-runs.ts'
 import { createChatHandler } from './chat.ts'
@@ -16,20 +19,41 @@ import type { WorkerRuntime } from './worker-runtime.ts'
 
 export function createResponsesHandlers(
   runtime: WorkerRuntime
-): OperationHandlers<'createResponse' | 'countResponseInputTokens'> {
+): OperationHandlers<'createResponse' | 'countResponseInputTokens' | 'compactResponse'> {
+  const compactionKey = runtime.compactionKey.key
   const storesByDefault = runtime.settings.responsesStoreDefault === true
   const create = createChatHandler(runtime, {
     protocol: 'responses',
     face: responsesFace,
     needsFinalId: isReadByStreamHelper,
+    seal: createSealer(runtime),
     openTurn: createTurnOpener(runtime),
     runInBackground: createBackgroundRunner(runtime)
   })
   const countTokens = createTokenCountHandler(runtime, 'responses')
   return {
     createResponse: (request, reply) =>
-      create(request, reply, { attachmentIds: readAttachmentIdsHeader(request), storesByDefault }),
-    countResponseInputTokens: (request, reply) => countTokens(request, reply)
+      create(request, reply, { attachmentIds: readAttachmentIdsHeader(request), storesByDefault, compactionKey }),
+    countResponseInputTokens: (request, reply) => countTokens(request, reply, { compactionKey }),
+    compactResponse(request, reply) {
+      request.context.body = writeCompactBody(request.context.body)
+      return create(request, reply, { compactionKey, isCompactOperation: true })
+    }
+  }
+}
+
+/** Seals summaries of conversations. Says once that they cannot be opened after a restart, where that is so. */
+function createSealer({ compactionKey, log }: WorkerRuntime): (text: string) => string {
+  let hasWarned = compactionKey.isLasting
+  return text => {
+    if (!hasWarned) {
+      hasWarned = true
+      log.warn(
+        { event: 'compaction_key_not_lasting' },
+        'Summaries of conversations cannot be read after a restart or by another host: set GATEWAY_FINGERPRINT_KEY'
+      )
+    }
+    return sealSummary(text, compactionKey.key, randomBytes(NONCE_BYTES))
   }
 }
 

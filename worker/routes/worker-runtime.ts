@@ -1,5 +1,6 @@
 // The parts of a worker that its routes use; each is created once, when the worker starts.
 
+import type { CompactionKey } from '../../shared/compaction-key.ts'
 import type { ResponseStore } from '../../shared/memory/store.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import type { WorkerMetrics } from '../control/metrics-channel.ts'
@@ -12,6 +13,8 @@ export interface WorkerRuntime extends ExecutionRuntime {
   readonly profiles: ProfileSet
   readonly revisions: { readonly config: string; readonly matrix: string }
   readonly workerId: number
+  /** Seals and opens summaries of conversations. */
+  readonly compactionKey: CompactionKey
   readonly version: string
   /** Undefined while metrics are off. */
   readonly metrics: WorkerMetrics | undefined

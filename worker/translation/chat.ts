@@ -28,9 +28,9 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const { protocol, apiMode } = job
   const { body, texts } = readBodyWithTexts(job.bytes)
   const request = readChat(job, body, { settings, faces }, { ...job.context, bytes: job.bytes })
-  const { wireHeaders, refusesUnsupported } = job.context
+  const { wireHeaders, compactionKey, refusesUnsupported } = job.context
   const bodyBytes = job.bytes.byteLength
-  const read = { protocol, apiMode, request, body, bodyBytes, wireHeaders, refusesUnsupported }
+  const read = { protocol, apiMode, request, body, bodyBytes, wireHeaders, compactionKey, refusesUnsupported }
   const { plan, written, edits, leftOut } = planChat(read, settings, faces)
   const { attachments, headers, path, reading } = written
   const { targets } = plan

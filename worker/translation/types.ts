@@ -51,7 +51,7 @@ export interface TranslatedChat extends ChatCall, Described, Targeted {
 export interface ChatResponseJob {
   protocol: ClientProtocol
   response: NormalizedResponse
-  context: Omit<ResponseContext, 'now'>
+  context: Omit<ResponseContext, 'now' | 'seal'>
   /** Seconds since the epoch. */
   completedAt: number
 }

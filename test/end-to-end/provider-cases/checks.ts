@@ -345,6 +345,24 @@ export const checks: Readonly<Record<string, Check>> = {
     t.equal(last.headers.get('upgrade'), null)
     t.equal(last.headers.get('connection'), 'close')
   },
+  'responses-compactiontrigger'(t, seen) {
+    served(t, seen)
+    const { way, last, lastSent } = seen
+    const response = way.stream ? readFrames(last.text).findLast(({ response: one }) => one).response : last.json
+    t.match(response, { object: 'response', status: 'completed' })
+    t.match(response.output, [{ type: 'compaction', id: /^cmp_/, encrypted_content: /^gateway-summary:/ }])
+    t.equal(response.output.length, 1)
+    if (way.provider_kind === 'native') t.ok(response.usage.total_tokens > 0)
+    else t.match(response.usage, { input_tokens: 3, output_tokens: 2, total_tokens: 5 })
+    t.notMatch(last.text, 'SUMMARY-77')
+    t.match(JSON.stringify(lastSent), /three.*Summarize the conversation/)
+    if (!way.stream) return
+    const items = readFrames(last.text).filter(({ type }) => /output_item/.test(type))
+    t.match(items, [
+      { type: 'response.output_item.added', output_index: 0, item: { type: 'compaction' } },
+      { type: 'response.output_item.done', output_index: 0, item: response.output[0] }
+    ])
+  },
   'content-result-text'(t, seen) {
     served(t, seen)
     const contents = listContents(seen.lastSent)

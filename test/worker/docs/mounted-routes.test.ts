@@ -1,6 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
+import { deriveCompactionKey } from '../../../shared/compaction-key.ts'
 import { isFixedPath } from '../../../shared/fixed-paths.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
@@ -31,6 +32,7 @@ t.test('every route that any setting mounts has a description', async t => {
     operations,
     faces: providerFaces,
     profiles: createNativeProfileSet(settings),
+    compactionKey: deriveCompactionKey(settings),
     revisions: { config: revision, matrix: revision },
     version: '0.0.0',
     clock: systemClock,

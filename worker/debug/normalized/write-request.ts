@@ -28,6 +28,8 @@ export function writeRequestDocument(request: NormalizedRequest, protocol: Clien
     carriesFileBytes: _carriesFileBytes,
     // Like the paths it says how the client's own wire spells the request, not what is asked.
     chatWire: _chatWire,
+    // A document holds the question for a summary as a message; only the writer of the response treats its answer in another way.
+    compacts: _compacts,
     model,
     isStream,
     wantsStreamUsage,

@@ -17,7 +17,7 @@ import {
 import { writeChatBody, writeEmbeddingsBody } from '../requests/completions.ts'
 import { writeBatchEmbedBody, writeContentCountBody, writeEmbedBody, writeGenerateBody } from '../requests/content.ts'
 import { writeMessagesBody, writeMessagesCountBody } from '../requests/messages.ts'
-import { writeResponsesBody, writeResponsesCountBody } from '../requests/responses.ts'
+import { writeResponsesBody, writeResponsesCompactBody, writeResponsesCountBody } from '../requests/responses.ts'
 import { modelDetails } from './models.ts'
 import { reference } from './references.ts'
 import { storedDetails } from './stored.ts'
@@ -137,6 +137,11 @@ function writeDetails(
     countResponseInputTokens: {
       body: { name: 'ResponseTokenCountRequest', schema: writeResponsesCountBody(models.chat) },
       responses: { 200: { description: 'The count.', content: json('ResponseTokenCount'), headers: estimate } }
+    },
+    compactResponse: {
+      parameters: [exactness],
+      body: { name: 'ResponseCompactionRequest', schema: writeResponsesCompactBody(models.chat) },
+      responses: { 200: { description: 'The sealed summary.', content: json('ResponseCompaction') } }
     },
     createEmbedding: embedding,
     createDeploymentEmbedding: { ...embedding, parameters: [modelInPath] },

@@ -63,7 +63,9 @@ const inputItem: JsonSchema = {
       },
       ['type', 'call_id', 'output']
     ),
-    members({ type: { const: 'reasoning' } }, ['type'])
+    members({ type: { const: 'reasoning' } }, ['type']),
+    members({ type: { const: 'compaction' }, encrypted_content: nonEmptyText }, ['type', 'encrypted_content']),
+    members({ type: { const: 'compaction_trigger' } }, ['type'])
   ]
 }
 
@@ -100,6 +102,16 @@ export function writeResponsesBody(model: string): JsonSchema {
     required: ['input'],
     others: 'A member that is not listed is sent to the provider as an additional field.',
     example: { model, input: 'Say hello.' }
+  })
+}
+
+/** The body of a wish for a summary. */
+export function writeResponsesCompactBody(model: string): JsonSchema {
+  return writeBody(responsesParameters, {
+    members: { ...bodyMembers, input: optional(input) },
+    required: [],
+    others: 'A member that is not listed is sent to the provider as an additional field.',
+    example: { model, input: [{ role: 'user', content: 'Say hello.' }] }
   })
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type {
   ResponsesAnnotation,
+  ResponsesCompacted,
   ResponsesEvent,
   ResponsesItemEvent,
   ResponsesLifecycleEvent,
@@ -105,6 +106,11 @@ const outputItem = describe<ResponsesOutputItem>()(
     }),
     z.strictObject({
       id: z.string(),
+      type: z.literal('compaction'),
+      encrypted_content: z.string().describe('The sealed summary of a conversation; send the item back in its place.')
+    }),
+    z.strictObject({
+      id: z.string(),
       type: z.literal('model_3d_generate_call'),
       status: z.enum(['in_progress', 'completed']),
       file_id: z.string(),
@@ -168,6 +174,17 @@ export const response = describe<ResponsesResponse>()(
     top_logprobs: z.number()
   }),
   'Many members repeat the request.'
+)
+
+export const compacted = describe<ResponsesCompacted>()(
+  'ResponseCompaction',
+  z.strictObject({
+    id: z.string(),
+    object: z.literal('response.compaction'),
+    created_at: count,
+    output: z.array(outputItem),
+    usage
+  })
 )
 
 export const inputTokens = describe<ResponsesTokenCount>()(

@@ -14,6 +14,7 @@ import { plainInput } from '../shared/plain-body.ts'
 import { editJson } from '../shared/spans.ts'
 import { isStateSignature } from '../shared/state-signature.ts'
 import { STREAM_HEADERS, WIRE_HEADERS } from '../shared/wire-headers.ts'
+import { introduceSummary, isSealedSummary, openSummary, unopened } from './client/compaction.ts'
 import type { ResponsesCompatibleOptions } from './provider/options.ts'
 import type { ResponsesCompatibleReading } from './provider/reading.ts'
 import { toWireCallId } from './provider/write-input.ts'
@@ -57,6 +58,7 @@ export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, Respon
       isLocal,
       messages = [],
       wireHeaders = [],
+      compactionKey,
       turn
     } = target
     const media = { messages, features, addresses: { isLocal }, readsPages: true, putText }
@@ -65,7 +67,8 @@ export const responsesSameWire: SameWireCodec<ResponsesCompatibleOptions, Respon
     if (upstreamModel !== undefined) edits.set(['model'], upstreamModel)
     leftOut.push(...editLimit(body, edits, outputTokensMax), ...editUndeclared(body, edits, target))
     if (Array.isArray(body.input)) {
-      for (const [index, item] of body.input.entries()) editItem(item, edits, { index, isOurs: turn !== undefined })
+      const isOurs = turn !== undefined
+      for (const [index, item] of body.input.entries()) editItem(item, edits, { index, isOurs, compactionKey })
     }
     if (turn !== undefined) askForState(body, edits, target)
     leftOut.push(...editMedia(media, edits))
@@ -175,17 +178,24 @@ const OWN_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 /** An item that only the gateway writes: a model of a hosted tool that no provider of this wire has. */
 const OWN_ITEM = 'model_3d_generate_call'
 
+interface ItemSurroundings {
+  index: number
+  /** The gateway keeps the state: the provider knows no item by its id. */
+  isOurs: boolean
+  compactionKey: Uint8Array | undefined
+}
+
 /** Takes out of an item of the history what only the gateway or an SDK wrote. */
-function editItem(
-  item: JsonValue,
-  edits: JsonEdits,
-  {
-    index,
-    isOurs
-  }: { index: number /** The gateway keeps the state: the provider knows no item by its id. */; isOurs: boolean }
-): void {
+function editItem(item: JsonValue, edits: JsonEdits, { index, isOurs, compactionKey }: ItemSurroundings): void {
   if (!isJsonObject(item)) return
   const { type, call_id: callId, content } = item
+  if (compactionKey !== undefined && isSealedSummary(item.encrypted_content)) {
+    const summary = openSummary(item.encrypted_content, compactionKey)
+    if (summary === undefined) throw unopened(`input[${index}]`)
+    const text = introduceSummary(summary)
+    edits.set(['input', index], { type: 'message', role: 'user', content: [{ type: 'input_text', text }] })
+    return
+  }
   const isUnreadable = (): boolean => isOwnReasoning(item) || (isOurs && typeof item.encrypted_content !== 'string')
   if (type === OWN_ITEM || (type === 'reasoning' && isUnreadable())) {
     edits.drop('input', index)

@@ -32,6 +32,7 @@ import { SentNumbers } from '../../shared/sent-numbers.ts'
 import { keepSchemaDigits } from '../../shared/tool-schema.ts'
 import { responsesMembers, responsesParameters } from '../members.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
+import { askForSummary } from './compaction.ts'
 import { readEcho, writeEchoText } from './echo.ts'
 import { refineResponsesError, writeResponsesError } from './errors.ts'
 import { assertValid, noteParts, spellField } from './note-parts.ts'
@@ -39,7 +40,7 @@ import { readAdditionalTools, readInput } from './read-input.ts'
 import type { ResponsesRequest } from './schema.ts'
 import { readResponseId } from './stored-conversation.ts'
 import { createResponsesStreamWriter } from './stream.ts'
-import { writeResponsesResponse } from './write-response.ts'
+import { passResponsesResponse, writeCompactedResponse, writeResponsesResponse } from './write-response.ts'
 
 const fieldPaths: FieldPaths = Object.freeze({
   model: 'model',
@@ -79,7 +80,11 @@ export const responsesFace: ChatClientFace = {
   noteParts,
   spellField,
   writeEchoText,
-  writeResponse: writeResponsesResponse,
+  writeResponse: (response, context) =>
+    context.request.compacts === 'object'
+      ? writeCompactedResponse(response, context)
+      : writeResponsesResponse(response, context),
+  passResponse: passResponsesResponse,
   createStreamWriter: createResponsesStreamWriter,
   writeError: writeResponsesError,
   refineError: refineResponsesError
@@ -97,7 +102,8 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
   const toolUse = readToolUse(body, ignored, readAdditionalTools(body))
   keepSchemaDigits(toolUse.tools, new SentNumbers(body, context.bytes))
   const reasoning = readReasoning(body)
-  const { messages, skipped } = readInput(body, toolUse.tools, ignored)
+  const { compactionKey } = context
+  const { messages, skipped, wantsSummary } = readInput(body, toolUse.tools, { ignored, compactionKey })
   if (skipped.length > 0) ignored.input = skipped
   const request: NormalizedRequest = {
     version: NORMALIZED_VERSION,
@@ -125,6 +131,10 @@ export function readResponsesRequest(body: ResponsesRequest, context: ReadContex
   }
   if (context.turn !== undefined) request.turn = context.turn
   request.echo = readEcho(body, request)
+  if (wantsSummary === true) {
+    request.compacts = context.isCompactOperation === true ? 'object' : 'response'
+    askForSummary(request)
+  }
   return request
 }
 

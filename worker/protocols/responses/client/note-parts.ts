@@ -16,6 +16,7 @@ import { wrongType } from '../../shared/field.ts'
 import { Members, type PartSink } from '../../shared/members.ts'
 import { isPlainMessage } from '../../shared/plain-message.ts'
 import { readStateSignature } from '../../shared/state-signature.ts'
+import { COMPACTION_TRIGGER, isSealedSummary } from './compaction.ts'
 import { ADDITIONAL_TOOLS } from './read-input.ts'
 
 /** Raises `invalid_request` for members whose value the operation forbids. */
@@ -79,7 +80,7 @@ function noteItem(item: JsonObject, path: string, sink: PartSink): void {
     noteUnnamedTools(item.tools, `${path}.tools`, sink)
     return
   }
-  if (isOwnReasoning(item)) return
+  if (isOwnReasoning(item) || type === COMPACTION_TRIGGER || isSealedSummary(item.encrypted_content)) return
   if (!CARRIED_TYPES.has(type)) {
     if (typeof type === 'string' && REPLAYED_TYPE.test(type)) sink.drop(`${path}.type`, 'item_of_another_service')
     else sink.leaveOut(`${path}.type`, 'item_not_expressed')

@@ -13,7 +13,7 @@ export interface ItemKeys {
   responseKey: string
 }
 
-type IdPrefix = 'msg' | 'rs' | 'ws' | 'ig' | 'm3d'
+type IdPrefix = 'cmp' | 'msg' | 'rs' | 'ws' | 'ig' | 'm3d'
 
 export class OutputList {
   #items: ResponsesOutputItem[] = []

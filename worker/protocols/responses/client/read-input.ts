@@ -25,6 +25,7 @@ import { readOptionalArray, readOptionalObject, readOptionalString, readString, 
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readStateSignature, returnState } from '../../shared/state-signature.ts'
 import { readClientToolCall, readClientToolResult } from './client-tools.ts'
+import { COMPACTION_TRIGGER, introduceSummary, isSealedSummary, openSummary, unopened } from './compaction.ts'
 import { InputCalls, type ReadCall } from './input-calls.ts'
 import {
   CHAT_RESULT_ID_MEMBERS,
@@ -45,6 +46,8 @@ export interface ReadInput {
   messages: NormalizedMessage[]
   /** Types of the items that were skipped, because the upstream has no use for them. */
   skipped: string[]
+  /** The last item asks for a summary of the others. */
+  wantsSummary?: true
 }
 
 /** Reads the tools that items of the input declare. Raises `invalid_request` with the path of the wrong member. */
@@ -68,23 +71,33 @@ function declaresTools(item: JsonValue): item is JsonObject {
  * Reads `instructions` and `input`. Raises `invalid_request` with the path of the missing or wrong member, for a reference to an
  * item, and for an empty input without instructions and without a stored conversation.
  * @param tools the tools of the request: if there is exactly one function, a result without a name belongs to it.
- * @param ignored gets the types of the parts that are left out of earlier turns (decisions.md 75).
+ * @param notes.ignored gets the types of the parts that are left out of earlier turns (decisions.md 75).
+ * @param notes.compactionKey opens summaries of conversations.
  */
-export function readInput(body: ResponsesRequest, tools: readonly NormalizedTool[], ignored: Diagnostics): ReadInput {
+export function readInput(
+  body: ResponsesRequest,
+  tools: readonly NormalizedTool[],
+  { ignored, compactionKey }: { ignored: Diagnostics; compactionKey?: Uint8Array | undefined }
+): ReadInput {
   const messages: NormalizedMessage[] = []
   const instructions = readOptionalString(body, 'instructions')
   if (instructions !== undefined && instructions !== '') messages.push(writeTextMessage('system', instructions))
   const { input } = body
   if (typeof input === 'string') return { messages: [...messages, writeTextMessage('user', input)], skipped: [] }
   if (!Array.isArray(input)) throw wrongType('input', 'a string or an array', input ?? undefined)
-  const reader = new ItemReader(tools, { ignored, newest: findNewestEntry(input, isOfModel) })
+  const reader = new ItemReader(tools, { ignored, newest: findNewestEntry(input, isOfModel), compactionKey })
   for (const [index, item] of input.entries()) reader.read(item, index)
   const read = messages.concat(reader.finish())
   const continuesConversation = (body.previous_response_id ?? body.conversation ?? undefined) !== undefined
   if (read.length === 0 && !continuesConversation) {
     throw invalidRequest('input', `'input' must hold at least one message.`)
   }
-  return { messages: read, skipped: reader.skipped }
+  const { skipped, triggerPath } = reader
+  if (triggerPath === undefined) return { messages: read, skipped }
+  if (triggerPath !== `input[${input.length - 1}]`) {
+    throw invalidRequest(`${triggerPath}.type`, `A '${COMPACTION_TRIGGER}' must be the last item of 'input'.`)
+  }
+  return { messages: read, skipped, wantsSummary: true }
 }
 
 function writeTextMessage(role: 'system' | 'user', text: string): NormalizedMessage {
@@ -103,10 +116,13 @@ function isOfModel(item: JsonValue): boolean {
 interface History {
   ignored: Diagnostics
   newest: number
+  compactionKey: Uint8Array | undefined
 }
 
 class ItemReader {
   readonly skipped: string[] = []
+  /** The first item that asks for a summary. */
+  triggerPath: string | undefined
   readonly #skippedCalls = new SkippedCalls(this.skipped)
   readonly #messages: NormalizedMessage[] = []
   readonly #onlyFunction: string | undefined
@@ -185,8 +201,15 @@ class ItemReader {
         break
       case 'item_reference':
         throw unknownItem(item, path)
+      case COMPACTION_TRIGGER:
+        this.triggerPath ??= path
+        return
       case 'compaction':
       case 'compaction_summary':
+        if (isSealedSummary(item.encrypted_content)) {
+          this.#addMessage(readSummaryMessage(item.encrypted_content, this.#history.compactionKey, path))
+          return
+        }
         // Only the service that wrote it can read the conversation in it (decisions.md 69).
         if (typeof item.encrypted_content === 'string') throw unsupportedSemantic(`${path}.type`)
     }
@@ -288,6 +311,16 @@ class ItemReader {
     this.#calls.answer(result)
     this.#addMessage({ role: 'tool', content: [result] })
   }
+}
+
+/**
+ * Raises `invalid_request` for a summary that cannot be opened.
+ * @param key absent where a request is only looked at and sent nowhere.
+ */
+function readSummaryMessage(sealed: string, key: Uint8Array | undefined, path: string): NormalizedMessage {
+  const summary = key === undefined ? '' : openSummary(sealed, key)
+  if (summary !== undefined) return writeTextMessage('user', introduceSummary(summary))
+  throw unopened(path)
 }
 
 function readSummary(summary: JsonValue | undefined): string {

@@ -97,6 +97,9 @@ export type ResponsesModelGeneration = {
   url?: string
 }
 
+/** The summary of a conversation, sealed. */
+export type ResponsesCompaction = { id: string; type: 'compaction'; encrypted_content: string }
+
 export type ResponsesOutputItem =
   | ResponsesMessage
   | ResponsesReasoning
@@ -105,6 +108,7 @@ export type ResponsesOutputItem =
   | ResponsesWebSearch
   | ResponsesImageGeneration
   | ResponsesModelGeneration
+  | ResponsesCompaction
 
 export type ResponsesUsage = {
   input_tokens: number
@@ -162,6 +166,15 @@ export type ResponsesResponse = ResponsesEcho & {
   /** Null until the usage is known, and when the provider did not report it. */
   usage: ResponsesUsage | null
   metadata: Record<string, string>
+}
+
+/** The response to `POST /responses/compact`. */
+export type ResponsesCompacted = {
+  id: string
+  object: 'response.compaction'
+  created_at: number
+  output: ResponsesOutputItem[]
+  usage: ResponsesUsage
 }
 
 export type ResponsesTokenCount = { object: 'response.input_tokens'; input_tokens: number }

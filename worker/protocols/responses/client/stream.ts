@@ -6,10 +6,10 @@ import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '
 import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
 import { LARGE_TEXT_CHARACTERS, LargeTexts } from '../../shared/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
-import { OutputMachine } from './output.ts'
 import type { ResponsesItemEvent } from './schema.ts'
 import { findRequestedThread, isStored, writeResponseId } from './stored-conversation.ts'
 import {
+  createOutput,
   createResponseTextWriter,
   mapStatus,
   type ResponseEnd,
@@ -33,7 +33,7 @@ const TEXT_DELTA_HEAD =
 
 class ResponsesStream implements StreamWriter {
   readonly #context: ResponseContext
-  readonly #output: OutputMachine
+  readonly #output: ReturnType<typeof createOutput>
   readonly #responseText: ResponseTextWriter
   #written = ''
   /** What goes before `#written`. */
@@ -59,7 +59,7 @@ class ResponsesStream implements StreamWriter {
 
   constructor(context: ResponseContext) {
     this.#context = context
-    this.#output = new OutputMachine(context.request, { emit: event => this.#writeItemEvent(event) })
+    this.#output = createOutput(context, { emit: event => this.#writeItemEvent(event) })
     this.#responseText = createResponseTextWriter(context, value => this.#stringifyResponse(value))
     if (context.needsFinalId === true && mayGetThreadLate(context)) this.#held = []
   }

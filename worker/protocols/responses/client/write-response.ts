@@ -3,6 +3,7 @@
 import {
   assertNever,
   type FinishReason,
+  type JsonObject,
   type NormalizedResponse,
   type NormalizedUsage
 } from '../../../normalized/index.ts'
@@ -11,7 +12,9 @@ import { selectMetadata } from '../../shared/completions-family/metadata.ts'
 import type { ClosingStatus } from './blocks.ts'
 import { writeEcho } from './echo.ts'
 import { OutputMachine, replayItems } from './output.ts'
+import type { EmitItemEvent } from './output-list.ts'
 import type {
+  ResponsesCompacted,
   ResponsesEcho,
   ResponsesFailure,
   ResponsesOutputItem,
@@ -19,6 +22,7 @@ import type {
   ResponsesUsage
 } from './schema.ts'
 import { writeResponseId } from './stored-conversation.ts'
+import { SummaryOutput } from './summary-output.ts'
 
 /**
  * Writes a whole response. It equals the response in the last event of a stream of the same events
@@ -26,20 +30,69 @@ import { writeResponseId } from './stored-conversation.ts'
  * first id before the provider has said anything (bridge.md 8.4 and 8.5).
  */
 export function writeResponsesResponse(response: NormalizedResponse, context: ResponseContext): ResponsesResponse {
-  const { conversationId, finish, identity, items, metadata, state, usage } = response
-  const output = new OutputMachine(context.request, { responseKey: identity?.id })
-  for (const event of replayItems(items)) output.push(event)
-  output.finish(mapStatus(finish.reason), state)
+  const { finish, metadata, usage } = response
   return createResponseWriter(
     context,
     readEchoText(context) ?? writeEcho(context.request)
   )({
-    id: writeResponseId(context.request, conversationId ?? identity?.id),
-    output: output.items,
+    ...writeOutput(response, context),
     metadata,
     usage,
     end: { type: 'finish', reason: finish.reason }
   })
+}
+
+/** What turns the events of a response into its output items. */
+type Output = Pick<OutputMachine, 'items' | 'listPartial' | 'push' | 'finish' | 'fail'>
+
+export function createOutput(
+  { request, seal }: ResponseContext,
+  options: { emit?: EmitItemEvent; responseKey?: string | undefined }
+): Output {
+  if (request.compacts === undefined) return new OutputMachine(request, options)
+  const { requestId } = request
+  const { emit, responseKey = requestId } = options
+  return new SummaryOutput({ requestId, responseKey, emit, seal: seal ?? withoutKey })
+}
+
+/** Where nothing reads the summary back: an example of a response. */
+function withoutKey(): string {
+  return ''
+}
+
+function writeOutput(
+  { conversationId, finish, identity, items, state }: NormalizedResponse,
+  context: ResponseContext
+): Pick<ResponseParts, 'id' | 'output'> {
+  const output = createOutput(context, { responseKey: identity?.id })
+  for (const event of replayItems(items)) output.push(event)
+  output.finish(mapStatus(finish.reason), state)
+  return { id: writeResponseId(context.request, conversationId ?? identity?.id), output: output.items }
+}
+
+/** Writes the response of the operation that summarizes a conversation (memory.md 5). */
+export function writeCompactedResponse(response: NormalizedResponse, context: ResponseContext): ResponsesCompacted {
+  const { id, output } = writeOutput(response, context)
+  const usage = writeUsage(response.usage ?? NO_USAGE)
+  return { id, object: 'response.compaction', created_at: context.createdAt, output, usage }
+}
+
+/** The SDK's type has no null here. */
+const NO_USAGE: NormalizedUsage = {
+  inputTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  outputTokens: null,
+  reasoningTokens: null,
+  totalTokens: null
+}
+
+/** The form of the operation for a provider's own response to the wish for a summary. */
+export function passResponsesResponse(bytes: Uint8Array, { request, createdAt }: ResponseContext): Uint8Array {
+  if (request.compacts !== 'object') return bytes
+  const { id, created_at: created, output, usage } = JSON.parse(Buffer.from(bytes).toString('utf8')) as JsonObject
+  const compacted = { id, object: 'response.compaction', created_at: created ?? createdAt, output, usage }
+  return Buffer.from(JSON.stringify(compacted))
 }
 
 function readEchoText({ request }: ResponseContext): ResponsesEcho | undefined {
@@ -122,6 +175,8 @@ export function mapStatus(reason: FinishReason): ClosingStatus {
 }
 
 /** Null when the provider reported no usage. Unknown counts are 0, because the SDK's type has no null for them. */
+export function writeUsage(usage: NormalizedUsage): ResponsesUsage
+export function writeUsage(usage: NormalizedUsage | null): ResponsesUsage | null
 export function writeUsage(usage: NormalizedUsage | null): ResponsesUsage | null {
   if (usage === null) return null
   const inputTokens = usage.inputTokens ?? 0
