@@ -15,6 +15,9 @@
 // `npm run bench -- --stores` measures how many records the writer of the traffic log stores in a second, and how long the questions of the
 // admin API take over many records with bodies (`--records`, a million by default; `--only postgres` for one store).
 //
+// `npm run bench -- --memory` measures what a continuation of 20 turns costs among a thousand stored responses and among a million
+// (`--records` for another number, `--only sqlite` for one database).
+//
 // `npm run bench -- --outage` takes the database of the traffic log away for a minute under load, once as a server that is down and once as
 // one that falls silent, and judges memory, requests and records.
 //
@@ -26,6 +29,7 @@ import type { Family } from './bodies.ts'
 import { type ComparedTargets, compareBuilds, type StartOrder } from './builds.ts'
 import { findTarget, judgeGoals, planBridgeGoals, planGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
+import { createSqliteEngine, measureMemory } from './memory.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
 import { measureOutages } from './outage.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
@@ -63,6 +67,18 @@ if (flags.isolation) {
 if (flags.stores) {
   const records = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
   process.exit((await measureStores({ records, only: flags.only })) ? 0 : 1)
+}
+if (flags.memory) {
+  const engines = [createSqliteEngine].filter(({ name }) => name.toLowerCase().includes(flags.only))
+  const responses = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
+  process.exit(
+    (await measureMemory(
+      engines.map(create => create()),
+      responses
+    ))
+      ? 0
+      : 1
+  )
 }
 if (flags.outage) {
   const { quick: isQuick, only } = flags

@@ -55,11 +55,6 @@ interface PlacedItem {
 const PLACED = `SELECT position, turn, number, id, content FROM conversation_items
   JOIN items ON items.number = conversation_items.item JOIN contents ON contents.item = items.number
   WHERE conversation_items.thread = ?`
-/** The unary plus keeps the few places of an item from being looked for among all places of the thread. */
-const ONE_ITEM = `SELECT position, number FROM items
-  JOIN conversation_items ON conversation_items.item = items.number
-  WHERE items.owner = ? AND items.id = ? AND +conversation_items.thread = ? ORDER BY position DESC LIMIT 1`
-
 export function createConversations(options: ConversationsOptions): Conversations {
   const { context, owners, threads, items, removal } = options
   const { database, sealing, ledger, nowMs, maxBytes } = context
@@ -85,7 +80,24 @@ export function createConversations(options: ConversationsOptions): Conversation
   const selectBefore = database.prepare<[number, number, number], PlacedItem>(
     `${PLACED} AND position < ? ORDER BY position DESC LIMIT ?`
   )
-  const selectItem = database.prepare<[number, string, number], { position: number; number: number }>(ONE_ITEM)
+  const selectItems = database
+    .prepare<[number, string], number>('SELECT number FROM items WHERE owner = ? AND id = ? ORDER BY number DESC')
+    .pluck()
+  const selectPosition = database
+    .prepare<[number, number], number>('SELECT max(position) FROM conversation_items WHERE item = ? AND thread = ?')
+    .pluck()
+
+  /** The newest place of an item with this id. */
+  function findPlace(
+    thread: ThreadRow,
+    id: string
+  ): { readonly position: number; readonly number: number } | undefined {
+    for (const number of selectItems.iterate(thread.owner, id)) {
+      const position: number | null | undefined = selectPosition.get(number, thread.number)
+      if (position !== null && position !== undefined) return { position, number }
+    }
+    return undefined
+  }
 
   const sealMetadata = (id: string, metadata: Uint8Array) => sealing.seal(metadata, `conversation ${id}`)
 
@@ -120,7 +132,7 @@ export function createConversations(options: ConversationsOptions): Conversation
 
   /** Whether the conversation has the same item, from the same question asked before. */
   function isThere(thread: ThreadRow, { id, json }: StoredItem): boolean {
-    const found = selectItem.get(thread.owner, id, thread.number)
+    const found = findPlace(thread, id)
     return found !== undefined && Buffer.compare(items.read({ number: found.number, id }).json, json) === 0
   }
 
@@ -181,7 +193,7 @@ export function createConversations(options: ConversationsOptions): Conversation
     list(id, { after, limit, order }) {
       const thread = find(id)
       if (thread === undefined) return undefined
-      const cursor = after === undefined ? undefined : selectItem.get(thread.owner, after, thread.number)
+      const cursor = after === undefined ? undefined : findPlace(thread, after)
       if (after !== undefined && cursor === undefined) return 'unknown_cursor'
       const rows =
         order === 'asc'
@@ -200,12 +212,12 @@ export function createConversations(options: ConversationsOptions): Conversation
     },
     readItem({ itemId, ...id }) {
       const thread = find(id)
-      const found = thread && selectItem.get(thread.owner, itemId, thread.number)
+      const found = thread && findPlace(thread, itemId)
       return found && items.read({ number: found.number, id: itemId })
     },
     removeItem({ itemId, ...id }) {
       const thread = find(id)
-      const found = thread && selectItem.get(thread.owner, itemId, thread.number)
+      const found = thread && findPlace(thread, itemId)
       if (thread === undefined || found === undefined) return false
       deletePlace.run(thread.number, found.position)
       items.release(found.number)

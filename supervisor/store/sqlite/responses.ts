@@ -92,12 +92,19 @@ export function createResponses(options: ResponsesOptions): Responses {
     'INSERT OR REPLACE INTO bodies (response, content) VALUES (?, ?)'
   )
   const selectChain = database.prepare<[number], ResponseRow>(CHAIN)
-  const selectItem = database.prepare<[Buffer, string, number], NumberedItem>(
-    `SELECT items.number, items.id FROM items JOIN owners ON owners.number = items.owner
-     LEFT JOIN threads ON threads.number = items.thread
-     WHERE owners.key = ? AND items.id = ? AND (threads.number IS NULL OR (threads.is_deleted = 0 AND threads.used_ms >= ?))
-     ORDER BY items.number DESC LIMIT 1`
+  /** Of several items with one id the newest is meant. */
+  const selectItems = database.prepare<[number, string], NumberedItem & { thread: number }>(
+    'SELECT number, id, thread FROM items WHERE owner = ? AND id = ? ORDER BY number DESC'
   )
+
+  function findItem(owner: number | undefined, id: string): StoredItem | undefined {
+    if (owner === undefined) return undefined
+    for (const item of selectItems.iterate(owner, id)) {
+      // A node may be in use after the thread that stored it was removed.
+      if (threads.isAlive(item.thread) || threads.read(item.thread) === undefined) return items.read(item)
+    }
+    return undefined
+  }
 
   function save({ owner, record, leaseMs, events: added = [], isUpdate }: SaveResponse): SaveResult {
     if (countRecordBytes(record) > maxBytes) return 'too_large'
@@ -241,12 +248,12 @@ export function createResponses(options: ResponsesOptions): Responses {
       if (previousResponseId !== undefined) history = readPrevious(owner, previousResponseId)
       else if (conversationId !== undefined) history = readConversation(owner, conversationId)
       if (history.kind !== 'found') return history
-      const hash = owners.hash(owner)
+      const ownerNumber = itemIds.length === 0 ? undefined : owners.find(owner)
       const referenced: StoredItem[] = []
       for (const id of itemIds) {
-        const item = selectItem.get(hash, id, threads.expiry())
+        const item = findItem(ownerNumber, id)
         if (item === undefined) return { kind: 'not-found', what: 'item', id }
-        referenced.push(items.read(item))
+        referenced.push(item)
       }
       return { ...history, items: referenced }
     },

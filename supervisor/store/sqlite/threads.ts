@@ -42,6 +42,8 @@ export interface Threads {
   /** A thread that has neither expired nor been deleted. */
   find(id: string): ThreadRow | undefined
   read(number: number): ThreadRow | undefined
+  /** Whether the thread has neither expired nor been deleted. */
+  isAlive(number: number): boolean
   /** The time before which the last use of an expired thread was. */
   expiry(): number
   use(number: number, model?: string): void
@@ -61,6 +63,9 @@ export function createThreads({ database, nowMs, retentionMs }: SqliteContext): 
     'SELECT * FROM threads WHERE id = ? AND is_deleted = 0 AND used_ms >= ?'
   )
   const selectNumber = database.prepare<[number], ThreadRow>('SELECT * FROM threads WHERE number = ?')
+  const selectUse = database
+    .prepare<[number], number>('SELECT used_ms FROM threads WHERE number = ? AND is_deleted = 0')
+    .pluck()
   const use = database.prepare<[number, string | null, number]>(
     'UPDATE threads SET used_ms = ?, model = coalesce(?, model) WHERE number = ?'
   )
@@ -79,6 +84,7 @@ export function createThreads({ database, nowMs, retentionMs }: SqliteContext): 
     },
     find: id => select.get(id, expiry()),
     read: number => selectNumber.get(number),
+    isAlive: number => (selectUse.get(number) ?? Number.NEGATIVE_INFINITY) >= expiry(),
     expiry,
     use: (number, model) => void use.run(nowMs(), model ?? null, number),
     markDeleted: number => void mark.run(number),
