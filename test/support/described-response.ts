@@ -13,7 +13,7 @@ export interface ReceivedResponse {
 }
 
 export interface OperationName {
-  method: 'get' | 'post'
+  method: 'get' | 'post' | 'delete'
   /** As the document has it, with its parameters in braces. */
   path: string
 }

@@ -4,6 +4,7 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { createConversationId } from '../../../worker/memory/stored-id.ts'
 import { catchError } from '../../support/errors.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { keys, startStoringGateway } from './stored-support.ts'
 
 const gateway = await startStoringGateway(t)
@@ -131,6 +132,33 @@ t.test('memory 6: an item too large for the store is refused', async t => {
   })
   const { id } = await small.conversations.create({})
   t.match(await catchError(() => small.conversations.items.create(id, { items })), { status: 413 })
+})
+
+t.test('memory 6: the same through the process of the store', async t => {
+  const { emulatorVariables, startEmulator, startGateway } = await import('../../support/in-process-gateway.ts')
+  const emulator = await startEmulator(t)
+  const dsn = `sqlite:${createTemporaryFolder(t)}/responses.sqlite`
+  const env = { ...emulatorVariables(emulator), GATEWAY_RESPONSES_STORE_DSN: dsn }
+  const served = await startGateway(t, { env })
+  const sdk = new OpenAI({ baseURL: `${served.url}/v2`, apiKey: 'none', maxRetries: 0 })
+  const { id } = await sdk.conversations.create({ items: texts(0, 3), metadata: { topic: 'demo' } })
+  const turn = await sdk.responses.create({ model: 'GigaChat-2', conversation: id, input: '[[text:Hello]]' })
+  const { data } = await sdk.conversations.items.list(id, { order: 'asc' })
+  t.match(data.map(textOf), ['text 0', 'text 1', 'text 2', '[[text:Hello]]', 'Hello'])
+  const [, second] = data
+  const place = { conversation_id: id }
+  t.strictSame(await sdk.conversations.items.retrieve(second?.id ?? '', place), second)
+  await sdk.conversations.items.delete(second?.id ?? '', place)
+  const rest = await sdk.conversations.items.list(id, { order: 'asc', limit: 1, after: data[0]?.id ?? '' })
+  t.match(rest, { data: [{ id: data[2]?.id }], has_more: true })
+  t.match(await sdk.conversations.update(id, { metadata: { a: 'b' } }), { id, metadata: { a: 'b' } })
+  t.match(await sdk.responses.retrieve(turn.id), { id: turn.id, output_text: 'Hello', conversation: { id } })
+  const types = []
+  for await (const { type } of await sdk.responses.retrieve(turn.id, { stream: true })) types.push(type)
+  t.equal(types.at(-1), 'response.completed')
+  t.match(await catchError(() => sdk.conversations.items.list(id, { after: 'msg_unknown' })), { status: 400 })
+  await sdk.conversations.delete(id)
+  t.match(await catchError(() => sdk.conversations.retrieve(id)), { status: 404 })
 })
 
 t.test('memory 8: another key gets the same answer as for what does not exist', async t => {

@@ -5,6 +5,7 @@ import t from 'tap'
 import { type ResponseStore, StoreUnavailable } from '../../../shared/memory/store.ts'
 import { createResponseId } from '../../../worker/memory/item-ids.ts'
 import { createConversationId } from '../../../worker/memory/stored-id.ts'
+import { createDescribedResponses } from '../../support/described-response.ts'
 import { catchError } from '../../support/errors.ts'
 import { createRecord, first, item, keys, message, save, startStoringGateway } from './stored-support.ts'
 
@@ -258,12 +259,51 @@ t.test('they need the key, and are no model requests', async t => {
 })
 
 t.test('the API document describes them, and their answers fit', async t => {
-  const { json } = await getJson('/openapi.json')
-  const { paths, tags } = json
-  t.ok(tags.some(({ name }: { name: string }) => name === 'OpenAI / Conversations'))
-  t.strictSame(Object.keys(paths['/v2/responses/{response_id}']), ['get', 'delete'])
-  t.strictSame(Object.keys(paths['/conversations/{conversation_id}']), ['get', 'post', 'delete'])
-  t.strictSame(Object.keys(paths['/v1/conversations/{conversation_id}/items/{item_id}']), ['get', 'delete'])
+  const { json: document } = await getJson('/openapi.json')
+  t.ok(document.tags.some(({ name }: { name: string }) => name === 'OpenAI / Conversations'))
+  const described = createDescribedResponses(document)
+  const responsePath = '/v1/responses/{response_id}'
+  const conversationPath = '/conversations/{conversation_id}'
+  const created = await client.responses.create({ model: 'GigaChat-2', input: '[[reason:because]][[text:so]]' })
+  const background = await client.responses.create({ model: 'GigaChat-2', input: '[[hang]]', background: true })
+  const conversation = await client.conversations.create({ items: [{ role: 'user', content: 'a' }] })
+  const { data } = await client.conversations.items.list(conversation.id)
+  const itemId = data[0]?.id ?? ''
+  const items = JSON.stringify({ items: [{ role: 'user', content: 'b' }] })
+  const unknown = createResponseId()
+  type Case = [method: 'get' | 'post' | 'delete', template: string, path: string, status: number, body?: string]
+  const cases: Case[] = [
+    ['get', responsePath, `/v1/responses/${created.id}`, 200],
+    ['get', responsePath, `/v1/responses/${created.id}?stream=true`, 200],
+    ['get', responsePath, `/v1/responses/${unknown}`, 404],
+    ['get', responsePath, `/v1/responses/${created.id}?stream=maybe`, 400],
+    ['get', responsePath, `/v1/responses/${background.id}`, 200],
+    ['post', `${responsePath}/cancel`, `/v1/responses/${background.id}/cancel`, 200],
+    ['get', responsePath, `/v1/responses/${background.id}?stream=true`, 200],
+    ['post', `${responsePath}/cancel`, `/v1/responses/${created.id}/cancel`, 400],
+    ['get', `${responsePath}/input_items`, `/v1/responses/${created.id}/input_items`, 200],
+    ['delete', responsePath, `/v1/responses/${created.id}`, 200],
+    ['post', '/v2/conversations', '/v2/conversations', 200, ''],
+    ['get', conversationPath, `/conversations/${conversation.id}`, 200],
+    ['post', conversationPath, `/conversations/${conversation.id}`, 200, '{"metadata":{"a":"b"}}'],
+    ['post', conversationPath, `/conversations/${conversation.id}`, 400, '{}'],
+    ['post', `${conversationPath}/items`, `/conversations/${conversation.id}/items`, 200, items],
+    ['get', `${conversationPath}/items`, `/conversations/${conversation.id}/items?limit=1`, 200],
+    ['get', `${conversationPath}/items/{item_id}`, `/conversations/${conversation.id}/items/${itemId}`, 200],
+    ['delete', `${conversationPath}/items/{item_id}`, `/conversations/${conversation.id}/items/${itemId}`, 200],
+    ['delete', conversationPath, `/conversations/${conversation.id}`, 200],
+    ['get', conversationPath, `/conversations/${conversation.id}`, 404]
+  ]
+  for (const [method, template, path, status, body] of cases) {
+    const init = {
+      method: method.toUpperCase(),
+      headers: { 'x-api-key': keys.first },
+      ...(body !== undefined && { body })
+    }
+    const answer = await fetch(url + path, init)
+    const received = { status: answer.status, headers: answer.headers, text: await answer.text() }
+    t.strictSame(described.check({ method, path: template }, received, status), [], `${method} ${path}`)
+  }
 })
 
 /** Every operation on a response. */

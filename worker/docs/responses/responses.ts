@@ -141,7 +141,7 @@ export const response = describe<ResponsesResponse>()(
     object: z.literal('response'),
     created_at: count,
     completed_at: count.nullable().describe('Null unless the response is completed.'),
-    status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
+    status: z.enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled']),
     error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
     incomplete_details: z.strictObject({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),
     model: z.string(),
@@ -277,6 +277,7 @@ const lifecycleEvent = describe<Numbered<ResponsesLifecycleEvent>>()(
   z.strictObject({
     type: z.enum([
       'response.created',
+      'response.queued',
       'response.in_progress',
       'response.completed',
       'response.incomplete',

@@ -158,7 +158,8 @@ export type ResponsesResponse = ResponsesEcho & {
   created_at: number
   /** Null unless the response is completed. */
   completed_at: number | null
-  status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  /** `queued` and `cancelled` only of one that runs in the background (memory.md 4). */
+  status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
   error: ResponsesFailure | null
   incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null
   model: string
@@ -214,7 +215,7 @@ export type ResponsesItemEvent =
     })
 
 export type ResponsesLifecycleEvent = {
-  type: `response.${'created' | 'in_progress' | 'completed' | 'incomplete' | 'failed'}`
+  type: `response.${'created' | 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'}`
   response: ResponsesResponse
 }
 
