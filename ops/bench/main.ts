@@ -15,7 +15,7 @@
 // `npm run bench -- --stores` measures how many records the writer of the traffic log stores in a second, and how long the questions of the
 // admin API take over many records with bodies (`--records`, a million by default; `--only postgres` for one store).
 //
-// `npm run bench -- --memory` measures what a continuation of 20 turns costs among a thousand stored responses and among a million
+// `npm run bench -- --chains` measures what a continuation of 20 turns costs among a thousand stored responses and among a million
 // (`--records` for another number, `--only sqlite` for one database).
 //
 // `npm run bench -- --outage` takes the database of the traffic log away for a minute under load, once as a server that is down and once as
@@ -27,9 +27,9 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Family } from './bodies.ts'
 import { type ComparedTargets, compareBuilds, type StartOrder } from './builds.ts'
+import { createSqliteEngine, measureChains } from './chains.ts'
 import { findTarget, judgeGoals, planBridgeGoals, planGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
-import { createSqliteEngine, measureMemory } from './memory.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
 import { measureOutages } from './outage.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
@@ -42,6 +42,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
     isolation: { type: 'boolean', default: false },
+    chains: { type: 'boolean', default: false },
     memory: { type: 'boolean', default: false },
     observation: { type: 'boolean', default: false },
     outage: { type: 'boolean', default: false },
@@ -68,11 +69,11 @@ if (flags.stores) {
   const records = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
   process.exit((await measureStores({ records, only: flags.only })) ? 0 : 1)
 }
-if (flags.memory) {
+if (flags.chains) {
   const engines = [createSqliteEngine].filter(({ name }) => name.toLowerCase().includes(flags.only))
   const responses = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
   process.exit(
-    (await measureMemory(
+    (await measureChains(
       engines.map(create => create()),
       responses
     ))

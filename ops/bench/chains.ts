@@ -40,7 +40,7 @@ export function createSqliteEngine(): MeasuredEngine {
   }
 }
 
-export interface MemoryFigures {
+export interface ChainFigures {
   /** Medians in microseconds. */
   readonly few: Readonly<Record<Phase, number>>
   readonly many: Readonly<Record<Phase, number>>
@@ -51,7 +51,7 @@ type Phase = 'history' | 'save'
 const PHASES: readonly Phase[] = ['history', 'save']
 
 /** Prints the figures of each engine; false when one misses its goal. */
-export async function measureMemory(engines: readonly MeasuredEngine[], responses: number): Promise<boolean> {
+export async function measureChains(engines: readonly MeasuredEngine[], responses: number): Promise<boolean> {
   let isGood = true
   for (const engine of engines) {
     try {
@@ -78,7 +78,7 @@ export async function measureMemory(engines: readonly MeasuredEngine[], response
 }
 
 /** Fills two databases and continues chains of 20 turns in both, one by one and in turn. */
-export async function compareSizes(engine: MeasuredEngine, responses: number): Promise<MemoryFigures> {
+export async function compareSizes(engine: MeasuredEngine, responses: number): Promise<ChainFigures> {
   const options: StoreEngineOptions = {
     dsn: '',
     key: undefined,
