@@ -1,5 +1,6 @@
 // What a dashboard shows besides records: sums over hours, and how the sinks are (operations.md 8.3
 // and 9).
+import type { ResponseStore } from '../../shared/memory/store.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { SinkHealth } from '../../shared/traffic/messages.ts'
 import type { StoreStatus, SumsRow } from '../../shared/traffic/query.ts'
@@ -43,18 +44,27 @@ export interface TrafficHealth {
     readonly bytes: number
     readonly wal_bytes: number | null
   } | null
+  /** Whether there are stored responses to list (operations.md 9.8). */
+  readonly responses_stored: boolean
+}
+
+/** The processes that store; undefined where none runs. */
+interface Stores {
+  readonly writer: WriterConnection | undefined
+  readonly memory: ResponseStore | undefined
 }
 
 /** Never fails: a writer that does not respond is reported as disconnected. */
-export async function readHealth(settings: Settings, connection: WriterConnection | undefined): Promise<TrafficHealth> {
-  const answer = await connection?.ask('health', {})
-  const state = connection === undefined ? 'absent' : answer?.ok === true ? 'connected' : 'disconnected'
+export async function readHealth(settings: Settings, { writer, memory }: Stores): Promise<TrafficHealth> {
+  const answer = await writer?.ask('health', {})
+  const state = writer === undefined ? 'absent' : answer?.ok === true ? 'connected' : 'disconnected'
   return {
     enabled: settings.trafficLogEnabled,
     query_store: planSinks(settings).relational?.name ?? null,
     writer: state,
     sinks: answer?.ok === true ? answer.answer.sinks.map(showSink) : [],
-    store: answer?.ok === true ? showStore(answer.answer.store) : null
+    store: answer?.ok === true ? showStore(answer.answer.store) : null,
+    responses_stored: memory !== undefined
   }
 }
 

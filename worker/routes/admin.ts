@@ -38,12 +38,12 @@ const ROOT = '/_admin/logs'
 /** The parts of a worker that the admin API uses. */
 export type AdminRuntime = Pick<
   WorkerRuntime,
-  'settings' | 'profiles' | 'log' | 'fingerprint' | 'clock' | 'control' | 'drainGate' | 'writer'
+  'settings' | 'profiles' | 'log' | 'fingerprint' | 'clock' | 'control' | 'drainGate' | 'writer' | 'memory'
 >
 
 /** Mounts every admin route; the literal paths win over those with an id. */
 export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime): void {
-  const { settings, profiles, clock, control, drainGate, writer } = runtime
+  const { settings, profiles, clock, control, drainGate, writer, memory } = runtime
   const store = createQueryStore(settings, writer)
   const audit = createAudit({ ...runtime, connection: writer, nowMs: clock.nowMs })
   const replays = createReplays(settings)
@@ -174,7 +174,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     })
   })
   // Not audited: it shows no record, and dashboards ask all the time.
-  mountJson('GET', '/health', () => readHealth(settings, writer))
+  mountJson('GET', '/health', () => readHealth(settings, { writer, memory }))
   // Nor is this: it shows no content, and a page asks again and again.
   mountJson('GET', '/running', async ({ context }) => {
     const running = await control.listRunning(context.signal)

@@ -1,8 +1,9 @@
 // The page: entry of the key, navigation and the view. The view is part of the address; the key is a variable of this page and nothing else.
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import { createApi } from './data/api.ts'
-import { SessionContext } from './session.ts'
+import { type Session, SessionContext } from './session.ts'
 import { applyTheme, THEMES, type Theme, ThemeContext, watchSystemTheme } from './theme.ts'
+import { Conversations } from './views/conversations.tsx'
 import { Health } from './views/health.tsx'
 import { Live } from './views/live.tsx'
 import { Login } from './views/login.tsx'
@@ -17,6 +18,7 @@ const VIEWS = [
   { name: 'records', title: 'Records', View: Records },
   { name: 'overview', title: 'Overview', View: Overview },
   { name: 'providers', title: 'Providers', View: Providers },
+  { name: 'conversations', title: 'Conversations', View: Conversations },
   { name: 'sinks', title: 'Sinks', View: Health }
 ] as const
 
@@ -33,6 +35,7 @@ export function App() {
     () => (key === undefined ? undefined : { api: createApi({ key, base: document.baseURI }), end }),
     [key, end]
   )
+  const hasThreads = useHasThreads(session)
   const { View } = view
   return (
     <>
@@ -40,7 +43,7 @@ export function App() {
         <h1>Gateway traffic</h1>
         {session !== undefined && (
           <nav aria-label="Views">
-            {VIEWS.map(({ name, title }) => (
+            {VIEWS.filter(({ name }) => name !== 'conversations' || hasThreads).map(({ name, title }) => (
               <a key={name} href={`#${name}`} aria-current={name === view.name ? 'page' : undefined}>
                 {title}
               </a>
@@ -95,4 +98,21 @@ function useView() {
     return () => removeEventListener('hashchange', read)
   }, [])
   return VIEWS.find(view => view.name === name) ?? VIEWS[0]
+}
+
+/** Whether the gateway stores responses; without it there is nothing to show. */
+function useHasThreads(session: Session | undefined): boolean {
+  const [hasThreads, setHasThreads] = useState(false)
+  useEffect(() => {
+    setHasThreads(false)
+    if (session === undefined) return
+    const closing = new AbortController()
+    session.api.health(closing.signal).then(
+      ({ responses_stored }) => setHasThreads(responses_stored),
+      // The views say what fails.
+      () => undefined
+    )
+    return () => closing.abort()
+  }, [session])
+  return hasThreads
 }

@@ -67,7 +67,12 @@ t.test('operations 82, 110: without a store, and while it is down, every route t
     }
     const stream = await logs('/tail', { headers: { 'x-admin-api-key': ADMIN_KEY, accept: 'text/event-stream' } })
     t.equal(stream.status, 503)
-    t.match((await logs('/health')).json, { query_store: null, enabled: isEnabled, store: null })
+    t.match((await logs('/health')).json, {
+      query_store: null,
+      enabled: isEnabled,
+      store: null,
+      responses_stored: false
+    })
     t.equal((await logs('/not-a-uuid')).status, 400, 'the id is looked at first')
     t.equal((await logs('?limit=0')).status, 422, 'and so is the query')
   }

@@ -1,25 +1,13 @@
 // The dashboard in a real browser, in front of a started gateway that records what the test sends.
-import { readFileSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
-import { dirname, join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { buildDashboard } from '../../../ops/dashboard/build.ts'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
 import { ADMIN_KEY, enterKey } from '../../support/dashboard.ts'
 import { recording, startAdminGateway, until } from '../admin/support.ts'
+import { findViolations } from './violations.ts'
 
-const axe = readFileSync(join(dirname(findPackageJSON('axe-core', import.meta.url) ?? ''), 'axe.min.js'), 'utf8')
 const HOSTILE = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">'
-
-/** Rules that the page breaks seriously, with what breaks them. */
-async function findViolations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const found = await page.evaluate(`axe.run().then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
-  return found as string[]
-}
 
 t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
   await buildDashboard()

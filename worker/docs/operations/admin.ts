@@ -288,7 +288,8 @@ export const adminOperations: readonly RouteDocument[] = (
             }),
             { type: 'null' }
           ]
-        }
+        },
+        responses_stored: { type: 'boolean' }
       })
     },
     {

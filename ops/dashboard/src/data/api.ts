@@ -70,6 +70,8 @@ export interface Health {
     readonly bytes: number
     readonly wal_bytes: number | null
   } | null
+  /** Whether there are stored responses to list. */
+  readonly responses_stored: boolean
 }
 
 export interface RunningRequest {
@@ -109,6 +111,38 @@ export interface Provider {
   readonly certificates: { readonly provider_expires_at: string | null; readonly client_expires_at: string | null }
 }
 
+/** A chain of stored responses with its branches, or a conversation. */
+export interface Thread {
+  /** Of the first response, or of the conversation. */
+  readonly id: string
+  readonly kind: 'responses' | 'conversation'
+  /** The name of the client's key; empty without authentication. */
+  readonly owner: string
+  readonly created_at: string
+  readonly updated_at: string
+  readonly turns: number
+  readonly bytes: number
+  /** Of the newest response; empty where there is none. */
+  readonly model: string
+}
+
+export interface ThreadPage {
+  /** The one that was used last first. */
+  readonly data: readonly Thread[]
+  readonly next_cursor: string | null
+}
+
+export interface ThreadTurn {
+  readonly id: string
+  readonly created_at: string
+  readonly status: string
+  readonly model: string
+  readonly previous_response_id: string | null
+  /** Of a large item only its id and `omitted_bytes`. */
+  readonly input: readonly unknown[]
+  readonly output: readonly unknown[]
+}
+
 export type SumsQuery = Pick<SumsRequest, 'from' | 'to' | 'by'>
 
 export interface Api {
@@ -123,6 +157,10 @@ export interface Api {
   health(signal?: AbortSignal): Promise<Health>
   running(signal?: AbortSignal): Promise<Running>
   providers(signal?: AbortSignal): Promise<readonly Provider[]>
+  /** Behind a cursor where it is given. */
+  threads(cursor: string | undefined, signal?: AbortSignal): Promise<ThreadPage>
+  /** The oldest turn first. */
+  thread(id: string, signal?: AbortSignal): Promise<readonly ThreadTurn[]>
   replay(id: string): Promise<ReplayResult>
   redact(id: string, fields: readonly PayloadField[]): Promise<RedactResult>
   /** Opens the tail; the body is a stream of events. Behind `lastId` where it is given. */
@@ -132,6 +170,7 @@ export interface Api {
 /** What the gateway gives at most. */
 export const SUM_ROWS_MAX = 10_000
 
+const THREADS_PER_PAGE = 100
 const READ_TIMEOUT_MS = 30_000
 /** A replay waits for a provider. */
 const REPLAY_TIMEOUT_MS = 10 * 60_000
@@ -205,6 +244,12 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
     health: signal => json('logs/health', withSignal(signal)),
     running: signal => json('logs/running', withSignal(signal)),
     providers: async signal => (await json<{ data: Provider[] }>('logs/providers', withSignal(signal))).data,
+    threads(cursor, signal) {
+      const query = new URLSearchParams({ limit: String(THREADS_PER_PAGE), ...(cursor !== undefined && { cursor }) })
+      return json(`threads?${query}`, withSignal(signal))
+    },
+    thread: async (id, signal) =>
+      (await json<{ data: ThreadTurn[] }>(`threads/${encodeURIComponent(id)}`, withSignal(signal))).data,
     replay: id => json(pathOf(id, '/replay'), { method: 'POST' }, REPLAY_TIMEOUT_MS),
     redact: (id, fields) =>
       json(pathOf(id, '/redact'), {

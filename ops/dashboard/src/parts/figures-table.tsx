@@ -9,14 +9,15 @@ export interface FiguresTableProps {
   readonly hasTexts?: boolean
   /** Stands below the table. */
   readonly note?: ComponentChildren
+  readonly onKeyDown?: (event: KeyboardEvent) => void
   /** The rows. */
   readonly children: ComponentChildren
 }
 
-export function FiguresTable({ label, columns, hasTexts = false, note, children }: FiguresTableProps) {
+export function FiguresTable({ label, columns, hasTexts = false, note, onKeyDown, children }: FiguresTableProps) {
   return (
     <Scroller class="card wide" label={label}>
-      <table class={hasTexts ? 'figures texts' : 'figures'}>
+      <table class={hasTexts ? 'figures texts' : 'figures'} onKeyDown={onKeyDown}>
         <thead>
           <tr>
             {columns.map(name => (
