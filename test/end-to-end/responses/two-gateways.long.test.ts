@@ -16,13 +16,18 @@ interface Host extends StartedGateway {
 const server = await startPostgres(t)
 const emulator = await startEmulator(t)
 
-async function startHost(t: Test, host: string): Promise<Host> {
+async function startHost(
+  t: Test,
+  host: string,
+  changes: Readonly<Record<string, string | undefined>> = {}
+): Promise<Host> {
   const env = {
     ...emulatorVariables(emulator),
     GATEWAY_HOST: host,
     GATEWAY_STARTUP_TIMEOUT_SECONDS: '55',
     GATEWAY_RESPONSES_STORE_DSN: server.dsn,
-    GATEWAY_RESPONSES_STORE_AUTO_MIGRATE: 'true'
+    GATEWAY_RESPONSES_STORE_AUTO_MIGRATE: 'true',
+    ...changes
   }
   const gateway = await startGateway(t, { env })
   const url = gateway.url.replace('127.0.0.1', host)
@@ -49,6 +54,16 @@ async function takeTurn(
     return undefined
   }
 }
+
+t.test('no gateway makes tables that it was not told to make', async t => {
+  await t.rejects(startHost(t, HOSTS[0], { GATEWAY_RESPONSES_STORE_AUTO_MIGRATE: undefined }), {
+    message: /GATEWAY_RESPONSES_STORE_AUTO_MIGRATE=True/
+  })
+  const wrong = server.dsn.replace(server.password, 'wrong')
+  const refused = await startHost(t, HOSTS[0], { GATEWAY_RESPONSES_STORE_DSN: wrong }).catch((error: Error) => error)
+  t.match(refused, { message: /refuses the user, the password or the database/ })
+  t.notMatch(refused, { message: /postgres-password|:wrong@/ }, 'no password is shown')
+})
 
 t.test('two gateways that start together on an empty database', async t => {
   const [one, two] = (await Promise.all(HOSTS.map(host => startHost(t, host)))) as [Host, Host]
@@ -97,6 +112,32 @@ t.test('two gateways that start together on an empty database', async t => {
       asked.map(({ content }: Loose) => content[0].text),
       ['turn 0', 'turn 1', 'turn 2', 'turn 3']
     )
+  })
+
+  t.test('a response in the background on one is followed and cancelled on the other', async t => {
+    const running = { model: MODEL, input: '[[text:one two three]][[len:6]][[hang:6]]', background: true }
+    const { json: queued } = await post(`${one.url}/v1/responses`, running)
+    t.equal(queued.status, 'queued')
+    const address = `${two.url}/v1/responses/${queued.id}`
+    const stream = await fetch(`${address}?stream=true`)
+    t.equal(stream.status, 200)
+    let text = ''
+    let isAsked = false
+    for await (const chunk of (stream.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      if (isAsked || !text.includes('output_text.delta')) continue
+      isAsked = true
+      t.equal((await post(`${address}/cancel`, {})).status, 200)
+    }
+    t.ok(isAsked)
+    const numbers = [...text.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number))
+    t.same(
+      numbers,
+      numbers.map((_, index) => index)
+    )
+    for (const { url } of [one, two]) {
+      t.equal((await get(`${url}/v1/responses/${queued.id}`)).json.status, 'cancelled')
+    }
   })
 
   t.test('one is killed in the middle: no acknowledged turn is lost', async t => {
@@ -165,4 +206,15 @@ t.test('two gateways that start together on an empty database', async t => {
     t.match(two.reader.textOf(await two.reader.ask('v1', again)), 'before')
     t.equal((await two.reader.ask('v1', { model: MODEL, input: 'after' })).store, true)
   })
+})
+
+t.test('a gateway that starts before its database serves, and has a memory when that is there', async t => {
+  await server.stop()
+  const host = await startHost(t, HOSTS[1], { GATEWAY_RESPONSES_STORE_AUTO_MIGRATE: undefined })
+  t.match(await host.reader.ask('v1', { model: MODEL, input: 'x' }), { status: 'completed', store: false })
+  await server.start()
+  await waitUntil(
+    async () => (await host.reader.ask('v1', { model: MODEL, input: 'x' })).store === true,
+    'responses are stored'
+  )
 })
