@@ -170,7 +170,7 @@ export interface ResponseStore {
    * its conversation; a failed or cancelled turn leaves the conversation as it was, because its client asks again.
    */
   saveResponse(save: SaveResponse): Promise<SaveResult>
-  /** One whose lease has run out is `failed`, with `server_error` in its `body`. Its stream ends as it was: without a last event. */
+  /** One whose lease has run out has the status `failed`; its `body` and its stream are as the runner left them, without an end. */
   readResponse(id: OwnedId): Promise<ResponseRecord | undefined>
   readHistory(question: HistoryQuestion): Promise<History>
   /** Deletes the record and its items; a response that continues it cannot be continued any more. False: there is none. */

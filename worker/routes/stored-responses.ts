@@ -16,6 +16,7 @@ import { followResponse } from '../memory/follow-response.ts'
 import { readOwner } from '../memory/owner.ts'
 import { checkQuery, readPage, readRetrieval } from '../memory/read-query.ts'
 import { replayEvents } from '../memory/replay.ts'
+import { readCurrentResponse } from '../memory/running-response.ts'
 import { notFound, readStoredId } from '../memory/stored-id.ts'
 import { type DeletedResponse, writeItemList, writeStoredResponse } from '../memory/stored-object.ts'
 import { writeEventFrame } from '../memory/stream-events.ts'
@@ -40,7 +41,7 @@ export function createStoredResponseHandlers({
       after,
       open: () => startEventStream(reply, { keepAliveText: KEEP_ALIVE_COMMENT }),
       readResponse: async () => {
-        const record = await store.readResponse(owned)
+        const record = await readCurrentResponse(store, owned)
         return record && writeStoredResponse(record)
       },
       signal,
@@ -104,7 +105,7 @@ function readOwned({ context }: FastifyRequest, id: string | undefined): OwnedId
 }
 
 async function readRecord(store: ResponseStore, owned: OwnedId): Promise<ResponseRecord> {
-  const record = await store.readResponse(owned)
+  const record = await readCurrentResponse(store, owned)
   if (record === undefined) throw notFound('response', owned.id)
   return record
 }

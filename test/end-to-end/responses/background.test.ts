@@ -5,6 +5,7 @@ import t from 'tap'
 import { isEnded, type ResponseRecord } from '../../../shared/memory/store.ts'
 import { readResponsesStrictly } from '../../properties/responses-events.ts'
 import { post } from '../../support/client.ts'
+import { readLog } from '../../support/in-process-gateway.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
 import { openTemporaryStore } from '../../support/response-store.ts'
 import { NATIVE_ALIAS, providers, responses, startBridge } from '../bridge/providers/index.ts'
@@ -17,6 +18,7 @@ const OWNER = { name: '' }
 const store = await openTemporaryStore(t)
 const { gateway } = await startBridge(t, {
   memory: store,
+  env: { GATEWAY_ACCESS_LOG: 'true' },
   profiles: emulator => [
     writeChatProfile({
       id: 'own-state',
@@ -167,4 +169,14 @@ t.test('what is wrong with a request is an error, and nothing runs', async t => 
   t.match((await create('v1', { model, input: [1] })).json.error, { param: 'input[0]' })
   const unknown = await create('v1', { model, input: 'x', previous_response_id: `resp_${'a'.repeat(32)}` })
   t.equal(unknown.json.error.code, 'previous_response_not_found')
+})
+
+t.test('a response that is deleted while it runs ends and stays deleted', async t => {
+  const { json } = await create('v1', { model: NATIVE_ALIAS, input: '[[len:9]][[hang:5]]' })
+  const owned = { owner: OWNER, id: json.id }
+  const countEnded = () => readLog(gateway).filter(({ status }) => status === 499).length
+  const ended = countEnded()
+  t.equal(await store.deleteResponse(owned), true)
+  while (countEnded() === ended) await sleep(20)
+  t.equal(await store.readResponse(owned), undefined)
 })
