@@ -3,7 +3,8 @@
 
 import type { StoredItem } from '../../shared/memory/store.ts'
 import { findJsonMember, isJsonWord, type JsonMember } from '../protocols/shared/json-parts.ts'
-import type { MemoryWish, OwnItem } from './read-wish.ts'
+import type { OwnItem } from './body-scan.ts'
+import type { MemoryWish } from './read-wish.ts'
 
 /** What stands in an expanded body besides the client's own members. */
 export interface Expansion {
@@ -22,7 +23,7 @@ export interface ExpandedBody {
   readonly bytes: Buffer
   /** How many items the history has. */
   readonly historyLength: number
-  /** By their place behind the history: the client's own index of each item. */
+  /** By their place behind the history: the client's own index of each item. Empty where each has its own place. */
   readonly ownIndexes: readonly number[]
 }
 
@@ -79,10 +80,14 @@ function writeOwnItems(bytes: Buffer, { members, input }: MemoryWish, { history,
   const member = findJsonMember(members, 'input')
   const value = member === undefined ? NOTHING : bytes.subarray(member.start, member.end)
   if (input.kind !== 'items') {
-    if (history.length === 0) return { pieces: [value], indexes: [0] }
+    if (history.length === 0) return { pieces: [value], indexes: [] }
     const isText = member !== undefined && input.kind === 'text' && !isJsonWord(bytes, member, 'null')
     const message = isText ? [TEXT_MESSAGE_HEAD, value, CLOSING_BRACE] : []
-    return { pieces: [OPENING, ...joinItems(history, message.length > 0), ...message, CLOSING], indexes: [0] }
+    return { pieces: [OPENING, ...joinItems(history, message.length > 0), ...message, CLOSING], indexes: [] }
+  }
+  if (references.size === 0) {
+    const inner = value.subarray(1, -1)
+    return { pieces: [OPENING, ...joinItems(history, input.items.length > 0), inner, CLOSING], indexes: [] }
   }
   const kept = input.items.flatMap((item, index) => {
     const reference = references.get(index)

@@ -17,7 +17,7 @@ import type { ProviderFaces } from '../protocols/registry.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { acquireLease, type ConversationLease, unknownConversation } from './conversation-lease.ts'
 import { createResponseId } from './item-ids.ts'
-import { listReferences, type MemoryWish, needsHistory, readMemoryWish, unknownItem } from './read-wish.ts'
+import { listReferences, type MemoryWish, needsHistory, readMemoryWishInTurns, unknownItem } from './read-wish.ts'
 import { StoredTurn, type TurnHistory } from './stored-turn.ts'
 
 export interface MemoryDependencies {
@@ -30,6 +30,8 @@ export interface MemoryDependencies {
   readonly bodyBytesMax: number
   readonly log: Logger
   readonly nowMs: () => number
+  /** Resolves in a turn of the event loop in which no other body begins to be read. */
+  readonly ownTurn: () => Promise<void>
   /** Called with each turn: it may go on for a moment when its request is over. */
   readonly onPending: (work: Promise<unknown>) => void
 }
@@ -50,7 +52,7 @@ export interface TurnRequest {
  * its way without memory. Raises the errors of what it names and the store does not have.
  */
 export async function openTurn(dependencies: MemoryDependencies, request: TurnRequest): Promise<ChatTurn | undefined> {
-  const wish = readMemoryWish(request.body)
+  const wish = await readMemoryWishInTurns(request.body, dependencies.ownTurn)
   if (wish === undefined) return undefined
   const isStored = wish.store ?? dependencies.storesByDefault
   const { isBackground } = wish

@@ -7,28 +7,10 @@ import {
   isJsonWord,
   type JsonMember,
   type JsonPart,
-  listJsonItems,
   listJsonMembers,
   readJsonText
 } from '../protocols/shared/json-parts.ts'
-
-/** An item of the request's own input. */
-export interface OwnItem extends JsonPart {
-  /** As the client wrote it. */
-  readonly id?: string | undefined
-  /** '' for an item without a type. */
-  readonly type: string
-  /** The item stands for a stored one. */
-  readonly isReference?: true
-}
-
-/** The input of a body. */
-export type OwnInput =
-  | { readonly kind: 'items'; readonly items: readonly OwnItem[] }
-  /** One message of the user. */
-  | { readonly kind: 'text' }
-  /** Absent or null: enough for a request that continues a conversation. */
-  | { readonly kind: 'none' }
+import { BodyScan, type OwnInput } from './body-scan.ts'
 
 /** What a body wants of the memory. */
 export interface MemoryWish {
@@ -51,7 +33,30 @@ export interface MemoryWish {
  * says what is wrong with it. Raises `invalid_request` for a body that names both a response and a conversation.
  */
 export function readMemoryWish(bytes: Buffer): MemoryWish | undefined {
-  const members = listJsonMembers(bytes)
+  const scan = new BodyScan(bytes)
+  while (!scan.step()) {
+    // All at once.
+  }
+  return readScanned(bytes, scan)
+}
+
+/** As `readMemoryWish`, with other work of the event loop in between where the body is large. */
+export async function readMemoryWishInTurns(
+  bytes: Buffer,
+  ownTurn: () => Promise<void>
+): Promise<MemoryWish | undefined> {
+  const scan = new BodyScan(bytes)
+  if (bytes.byteLength >= OWN_TURN_BYTES_MIN) await ownTurn()
+  while (!scan.step(STEP_BYTES)) await ownTurn()
+  return readScanned(bytes, scan)
+}
+
+/** A body that is looked at for longer is the only one in its turn of the event loop. */
+const OWN_TURN_BYTES_MIN = 64 * 1024
+/** So much is looked at in one turn: 2 ms or so, where it is full of small items. */
+const STEP_BYTES = 256 * 1024
+
+function readScanned(bytes: Buffer, { members, input }: BodyScan): MemoryWish | undefined {
   if (members === undefined) return undefined
   const find = (name: string) => {
     const member = findJsonMember(members, name)
@@ -65,7 +70,6 @@ export function readMemoryWish(bytes: Buffer): MemoryWish | undefined {
     const member = find(name)
     return member !== undefined && isJsonWord(bytes, member, 'true')
   }
-  const input = readInput(bytes, find('input'))
   const previousResponseId = readText('previous_response_id')
   if (input === undefined || (find('previous_response_id') !== undefined && previousResponseId === undefined)) {
     return undefined
@@ -125,33 +129,4 @@ function readConversationId(bytes: Buffer, conversation: JsonPart): string | und
   const members = listJsonMembers(bytes, conversation.start) ?? []
   const id = findJsonMember(members, 'id')
   return id === undefined ? undefined : readJsonText(bytes, id)
-}
-
-function readInput(bytes: Buffer, input: JsonPart | undefined): OwnInput | undefined {
-  if (input === undefined) return { kind: 'none' }
-  if (readJsonText(bytes, input) !== undefined) return { kind: 'text' }
-  const parts = listJsonItems(bytes, input.start)
-  if (parts === undefined) return undefined
-  return { kind: 'items', items: parts.map(part => readItem(bytes, part)) }
-}
-
-/** Reads what tells items apart. What is no object is an item without id and type: the reader of the request refuses it. */
-function readItem(bytes: Buffer, part: JsonPart): OwnItem {
-  const members = listJsonMembers(bytes, part.start) ?? []
-  const readText = (name: string) => {
-    const member = findJsonMember(members, name)
-    return member === undefined ? undefined : readJsonText(bytes, member)
-  }
-  const id = readText('id')
-  const type = readText('type') ?? ''
-  const item = { start: part.start, end: part.end, id: id === '' ? undefined : id, type }
-  return id !== undefined && isReference(bytes, type, members) ? { ...item, isReference: true } : item
-}
-
-/** An item without a type, a role and a content is a reference too: SDKs write it so. */
-function isReference(bytes: Buffer, type: string, members: readonly JsonMember[]): boolean {
-  if (type === 'item_reference') return true
-  const written = findJsonMember(members, 'type')
-  const isTyped = written !== undefined && !isJsonWord(bytes, written, 'null')
-  return !isTyped && !members.some(({ name }) => name === 'role' || name === 'content')
 }

@@ -61,7 +61,7 @@ function createSealer({ compactionKey, log }: WorkerRuntime): (text: string) => 
 function createTurnOpener(
   runtime: WorkerRuntime
 ): ((context: RequestContext) => Promise<ChatTurn | undefined>) | undefined {
-  const { memory, routes, faces, settings, log, clock, drainGate } = runtime
+  const { memory, routes, faces, settings, log, clock, drainGate, translator } = runtime
   if (memory === undefined) return undefined
   const load = importOnce(async () => ({
     ...(await import('../memory/open-turn.ts')),
@@ -75,12 +75,12 @@ function createTurnOpener(
     bodyBytesMax: settings.maxRequestBodyBytes * BODY_GROWTH_MAX,
     log,
     nowMs: () => clock.nowMs(),
+    ownTurn: () => translator.ownTurn(),
     onPending: drainGate.hold
   }
   return async context => {
     const { openTurn, readOwner } = await load()
     const { body, apiMode, signal, logIds, startedAtEpochMs } = context
-    if (body.byteLength >= OWN_TURN_BYTES_MIN) await runtime.translator.ownTurn()
     const createdAt = Math.floor(startedAtEpochMs / 1000)
     return openTurn(dependencies, { body, apiMode, signal, logIds, createdAt, owner: readOwner(context) })
   }
@@ -95,9 +95,6 @@ function createBackgroundRunner({ memory, log }: WorkerRuntime): ((run: Backgrou
   })
   return async run => (await load()).start(run)
 }
-
-/** A body that is looked at for longer is the only one in its turn of the event loop. */
-const OWN_TURN_BYTES_MIN = 64 * 1024
 
 /** How many times the longest body of a client a body with its history may have (memory.md 3). */
 const BODY_GROWTH_MAX = 4

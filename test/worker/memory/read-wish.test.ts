@@ -1,5 +1,10 @@
 import t from 'tap'
-import { listReferences, needsHistory, readMemoryWish } from '../../../worker/memory/read-wish.ts'
+import {
+  listReferences,
+  needsHistory,
+  readMemoryWish,
+  readMemoryWishInTurns
+} from '../../../worker/memory/read-wish.ts'
 
 const read = (body: unknown) => readMemoryWish(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
 
@@ -78,4 +83,28 @@ t.test('a response and a conversation together are refused', async t => {
     code: 'invalid_request',
     param: 'conversation'
   })
+})
+
+t.test('a large body is read in steps, with the same result', async t => {
+  const items = Array.from({ length: 5000 }, (_, index) =>
+    index % 7 === 0
+      ? { id: `item-${index}` }
+      : { role: 'user', content: `"quoted" \\ ${index} ${'x'.repeat(index % 300)}` }
+  )
+  const bytes = Buffer.from(JSON.stringify({ model: 'm', input: items, store: true, tools: [{ input: [1] }] }))
+  let turns = 0
+  const wish = await readMemoryWishInTurns(bytes, async () => {
+    turns++
+  })
+  t.ok(turns > 2, 'other work of the event loop comes in between')
+  t.strictSame(wish, readMemoryWish(bytes))
+  t.equal(listReferences(wish?.input ?? { kind: 'none' }).length, 715)
+})
+
+t.test('a body that is cut anywhere is left to the reader of the request', async t => {
+  const whole = Buffer.from('{"a":[1,{"b":"\\\\\\""}],"input":[{"type":"message","content":"x\\""},7],"store":true}')
+  for (let length = 0; length < whole.length; length++) {
+    t.equal(readMemoryWish(whole.subarray(0, length)), undefined, String(length))
+  }
+  t.ok(readMemoryWish(whole))
 })

@@ -2,6 +2,7 @@
 // put in another text byte for byte. The text is not validated: a parser that reads it afterwards finds what is wrong with it.
 
 import {
+  BACKSLASH,
   CLOSING_BRACE,
   CLOSING_BRACKET,
   COLON,
@@ -11,7 +12,7 @@ import {
   QUOTE,
   SPACE
 } from './json-characters.ts'
-import { findStringEnd, skipBlanks } from './raw-json.ts'
+import { skipBlanks } from './raw-json.ts'
 
 /** A value in the bytes of a text. */
 export interface JsonPart {
@@ -35,7 +36,7 @@ export function listJsonMembers(bytes: Buffer, at = 0): JsonMember[] | undefined
   for (;;) {
     if (bytes[next] !== QUOTE) return undefined
     const nameStart = next
-    const nameEnd = findStringEnd(bytes, nameStart + 1) + 1
+    const nameEnd = passText(bytes, nameStart)
     const colon = skipBlanks(bytes, nameEnd)
     if (bytes[colon] !== COLON) return undefined
     const start = skipBlanks(bytes, colon + 1)
@@ -92,9 +93,9 @@ export function isJsonWord(bytes: Buffer, { start, end }: JsonPart, word: string
 }
 
 /** The place behind the value that begins here; the place itself where none begins. */
-function passJsonValue(bytes: Buffer, at: number): number {
+export function passJsonValue(bytes: Buffer, at: number): number {
   const code = bytes[at]
-  if (code === QUOTE) return Math.min(findStringEnd(bytes, at + 1) + 1, bytes.length)
+  if (code === QUOTE) return Math.min(passText(bytes, at), bytes.length)
   if (code === OPENING_BRACE || code === OPENING_BRACKET) return passNested(bytes, at)
   let end = at
   while (end < bytes.length && !isEnd(bytes[end] as number)) end++
@@ -102,14 +103,48 @@ function passJsonValue(bytes: Buffer, at: number): number {
 }
 
 function passNested(bytes: Buffer, at: number): number {
+  const { length } = bytes
   let depth = 0
-  for (let index = at; index < bytes.length; index++) {
+  let index = at
+  while (index < length) {
     const code = bytes[index]
-    if (code === QUOTE) index = findStringEnd(bytes, index + 1)
-    else if (code === OPENING_BRACE || code === OPENING_BRACKET) depth++
-    else if ((code === CLOSING_BRACE || code === CLOSING_BRACKET) && --depth === 0) return index + 1
+    if (code === QUOTE) {
+      index = passText(bytes, index)
+      continue
+    }
+    index++
+    if (code === OPENING_BRACE || code === OPENING_BRACKET) depth++
+    else if ((code === CLOSING_BRACE || code === CLOSING_BRACKET) && --depth === 0) return index
   }
   return at
+}
+
+/** So many bytes are looked at one by one before the native search, which costs as much as a look at some hundred of them. */
+const NEAR_BYTES = 128
+
+/**
+ * The place behind the text whose quote stands here; beyond the bytes where it does not end. A text may be JSON itself, with a quote every
+ * few bytes.
+ */
+export function passText(bytes: Buffer, quoteAt: number): number {
+  const { length } = bytes
+  let from = quoteAt + 1
+  for (;;) {
+    const near = Math.min(from + NEAR_BYTES, length)
+    let index = from
+    while (index < near) {
+      const code = bytes[index]
+      if (code === QUOTE) return index + 1
+      index += code === BACKSLASH ? 2 : 1
+    }
+    if (index >= length) return length + 1
+    const quote = bytes.indexOf(QUOTE, index)
+    if (quote < 0) return length + 1
+    let backslashes = 0
+    while (quote - backslashes > index && bytes[quote - backslashes - 1] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return quote + 1
+    from = quote + 1
+  }
 }
 
 /** Ends a number or a word. */
