@@ -63,7 +63,11 @@ export function createDatabase(dsn: string, connections: number): Database {
     types: { getTypeParser }
   })
 
-  async function transaction<Answer>(begin: string, work: (run: Run) => Promise<Answer>): Promise<Answer> {
+  async function transaction<Answer>(
+    begin: string,
+    work: (run: Run) => Promise<Answer>,
+    isRead = false
+  ): Promise<Answer> {
     const connection = await pool.connect()
     let failure: unknown
     const noteFailure = (error: unknown) => {
@@ -78,7 +82,16 @@ export function createDatabase(dsn: string, connections: number): Database {
       begun.catch(() => undefined)
       const answer = await work(run)
       await begun
-      await connection.query('COMMIT').catch(noteFailure)
+      const committed = connection.query('COMMIT').catch(noteFailure)
+      if (isRead) {
+        // What was read does not depend on it.
+        committed.then(
+          () => connection.release(),
+          () => connection.release(true)
+        )
+        return answer
+      }
+      await committed
       connection.release()
       return answer
     } catch (error) {
@@ -101,7 +114,7 @@ export function createDatabase(dsn: string, connections: number): Database {
   }
 
   return {
-    read: work => transaction(BEGIN_READ, work),
+    read: work => transaction(BEGIN_READ, work, true),
     write,
     connect: () => pool.connect(),
     close: () => (pool.ending ? Promise.resolve() : pool.end())

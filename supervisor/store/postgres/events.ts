@@ -16,16 +16,15 @@ import { addUsage } from './usage.ts'
 
 export interface NewEvents {
   readonly id: string
-  readonly thread: string
   readonly lastEvent: number
   readonly events: readonly StoredEvent[]
 }
 
-/** Stores those of the events that are not stored yet, and returns their bytes. Thread and response are locked. */
+/** Stores those of the events that are not stored yet, and returns their bytes, which the caller adds to the thread. */
 export async function addEvents(
   run: Run,
   { sealing }: PostgresContext,
-  { id, thread, lastEvent, events }: NewEvents
+  { id, lastEvent, events }: NewEvents
 ): Promise<number> {
   const added = events.filter(({ sequenceNumber }) => sequenceNumber > lastEvent)
   const last = added.at(-1)?.sequenceNumber
@@ -37,8 +36,7 @@ export async function addEvents(
       last,
       sealing.seal(packed, eventsPlace(id, last))
     ]),
-    run('UPDATE gateway_responses SET last_event = $2, bytes = bytes + $3 WHERE id = $1', [id, last, packed.length]),
-    run('UPDATE gateway_responses_threads SET bytes = bytes + $2 WHERE id = $1', [thread, packed.length])
+    run('UPDATE gateway_responses SET last_event = $2, bytes = bytes + $3 WHERE id = $1', [id, last, packed.length])
   ])
   return packed.length
 }
@@ -54,14 +52,17 @@ export function createEvents(context: PostgresContext) {
         if (row === undefined) return { isCancelled: true }
         if (!isEnded(row.status)) {
           const [bytes] = await Promise.all([
-            addEvents(run, context, { id, thread: row.thread, lastEvent: row.last_event, events }),
+            addEvents(run, context, { id, lastEvent: row.last_event, events }),
             run('UPDATE gateway_responses SET lease_until = $2, status = coalesce($3, status) WHERE id = $1', [
               id,
               Math.ceil(nowMs() + leaseMs),
               status ?? null
             ])
           ])
-          await addUsage(run, ownerOf(context, owner), { bytes })
+          await Promise.all([
+            run('UPDATE gateway_responses_threads SET bytes = bytes + $2 WHERE id = $1', [row.thread, bytes]),
+            addUsage(run, ownerOf(context, owner), { bytes })
+          ])
         }
         return { isCancelled: row.is_cancelled }
       })

@@ -12,16 +12,9 @@ import { isAlive, isId, ownerOf, type PostgresContext, readExpiry } from './cont
 import { isInConversation, readConversationTurns } from './conversation-items.ts'
 import type { Run } from './database.ts'
 import { hashItemId, openItem, readItems } from './items.ts'
-import {
-  findResponse,
-  listChain,
-  listPath,
-  type ResponseRow,
-  readRecords,
-  readTurns,
-  statusOf
-} from './response-rows.ts'
+import { type ChainedTurn, findResponse, listPath, readChain, readRecords, statusOf } from './response-rows.ts'
 
+type Turns = ReadonlyArray<readonly StoredItem[]>
 type Reading = Pick<ResponseStore, 'readResponse' | 'readHistory' | 'listInputItems'>
 
 /** The newest item of an id, unless its thread has expired. An item of a removed thread that others share has none. */
@@ -34,31 +27,26 @@ export function createReading(context: PostgresContext): Reading {
   const { database } = context
 
   /** The turns of a chain; undefined where one of its responses was deleted. */
-  async function readChain(run: Run, newest: ResponseRow, owner: Buffer): Promise<StoredItem[][] | undefined> {
-    const chain = (await listChain(run, newest.id, owner)).toReversed()
-    const first = chain[0]
+  async function listTurns(run: Run, chain: readonly ChainedTurn[]): Promise<Turns | undefined> {
+    const first = chain[0]?.row
     if (first === undefined || first.previous !== null) return undefined
-    const own = first.is_in_conversation && isInConversation(first.status) ? chain.slice(1) : chain
-    const [conversation, turns] = await Promise.all([
-      first.is_in_conversation
-        ? readConversationTurns(run, context, { thread: first.thread, last: first.last_position ?? -1 })
-        : [],
-      readTurns(
-        run,
-        context,
-        own.map(({ id }) => id)
-      )
-    ])
-    return [...conversation, ...own.map(({ id }) => turns.get(id) ?? [])]
+    if (!first.is_in_conversation) return chain.map(({ items }) => items)
+    const place = { thread: first.thread, last: first.last_position ?? -1 }
+    const own = isInConversation(first.status) ? chain.slice(1) : chain
+    return [...(await readConversationTurns(run, context, place)), ...own.map(({ items }) => items)]
   }
 
   async function readPrevious(run: Run, owner: HistoryQuestion['owner'], id: string): Promise<History> {
     const notFound = { kind: 'not-found', what: 'response', id } as const
-    const row = await findResponse(run, context, { owner, id })
+    if (!isId(id)) return notFound
+    const [row, chain] = await Promise.all([
+      findResponse(run, context, { owner, id }),
+      readChain(run, context, { owner: ownerOf(context, owner), id })
+    ])
     if (row === undefined) return notFound
     if (!isEnded(statusOf(context, row))) return { ...notFound, kind: 'running' }
     if (row.upstream_thread !== null) return { kind: 'found', turns: [], threadId: row.upstream_thread, items: [] }
-    const turns = await readChain(run, row, ownerOf(context, owner))
+    const turns = await listTurns(run, chain)
     return turns === undefined ? notFound : { kind: 'found', turns, items: [] }
   }
 

@@ -159,15 +159,42 @@ export function listThread(run: Run, thread: string, limit: number): Promise<Res
   )
 }
 
-/** A response with all that it continues, the newest first. */
-export function listChain(run: Run, id: string, owner: Buffer): Promise<ResponseRow[]> {
-  return run<ResponseRow>(
-    `WITH RECURSIVE chain AS (
-       SELECT id, previous, 0 AS depth FROM gateway_responses WHERE id = $1 AND owner = $2
-       UNION ALL
-       SELECT r.id, r.previous, chain.depth + 1
-         FROM chain JOIN gateway_responses r ON r.id = chain.previous AND r.owner = $2
-     ) SELECT ${COLUMNS} FROM chain JOIN gateway_responses r ON r.id = chain.id ORDER BY chain.depth`,
-    [id, owner]
-  )
+const CHAIN = `WITH RECURSIVE chain AS (
+    SELECT id, previous, last_item, 0 AS depth FROM gateway_responses WHERE id = $1 AND owner = $2
+    UNION ALL
+    SELECT r.id, r.previous, r.last_item, chain.depth + 1
+      FROM chain JOIN gateway_responses r ON r.id = chain.previous AND r.owner = $2
+  )`
+
+export interface ChainedTurn {
+  readonly row: ResponseRow
+  readonly items: readonly StoredItem[]
+}
+
+/** A response with all that it continues, the oldest first. Both questions are asked at once. */
+export async function readChain(
+  run: Run,
+  context: PostgresContext,
+  { owner, id }: { readonly owner: Buffer; readonly id: string }
+): Promise<ChainedTurn[]> {
+  const [rows, contents] = await Promise.all([
+    run<ResponseRow>(
+      `${CHAIN} SELECT ${COLUMNS} FROM chain JOIN gateway_responses r ON r.id = chain.id ORDER BY chain.depth DESC`,
+      [id, owner]
+    ),
+    run<ContentRow & { readonly response: string }>(
+      `${CHAIN}, path AS (
+         SELECT chain.id AS response, 0 AS step, i.key, i.parent
+           FROM chain JOIN gateway_responses_items i ON i.key = chain.last_item
+         UNION ALL
+         SELECT path.response, path.step + 1, i.key, i.parent
+           FROM path JOIN gateway_responses_items i ON i.key = path.parent
+       ) SELECT path.response, path.key, i.id, i.content
+         FROM path JOIN gateway_responses_items i ON i.key = path.key ORDER BY path.step DESC`,
+      [id, owner]
+    )
+  ])
+  const turns = new Map<string, StoredItem[]>(rows.map(row => [row.id, []]))
+  for (const content of contents) turns.get(content.response)?.push(openItem(context, content))
+  return rows.map(row => ({ row, items: turns.get(row.id) ?? [] }))
 }

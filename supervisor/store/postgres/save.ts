@@ -112,6 +112,7 @@ export function createSave(context: PostgresContext, removal: Removal) {
   ): Promise<Outcome> {
     const { record } = save
     const { conversationId } = record
+    const events = save.events ?? []
     const path = planPath(context, {
       owner,
       ofResponse: conversationId === undefined ? undefined : record.id,
@@ -137,14 +138,13 @@ export function createSave(context: PostgresContext, removal: Removal) {
 
     const body = sealing.seal(record.body, bodyPlace(record.id))
     const threadId = thread?.id ?? record.id
-    const added = await addItems(run, context, {
-      owner,
-      thread: threadId,
-      items: path.filter(({ key }) => !stored.has(key.toString('hex')))
-    })
-    const bytes = added + record.body.length - (old?.body_bytes ?? 0)
-    const [threadBytes] = await Promise.all([
-      writeThread(run, { record, save, owner, thread, bytes, isNew: old === undefined }),
+    // Asked together, in the order in which transactions take their locks.
+    const [added, , eventBytes] = await Promise.all([
+      addItems(run, context, {
+        owner,
+        thread: threadId,
+        items: path.filter(({ key }) => !stored.has(key.toString('hex')))
+      }),
       run(UPSERT, [
         ...writeColumns(save, { owner, thread: threadId, previous }),
         appendedPosition(record, thread, path),
@@ -160,22 +160,21 @@ export function createSave(context: PostgresContext, removal: Removal) {
         record.body.length,
         old?.body_bytes ?? 0
       ]),
+      addEvents(run, context, { id: record.id, lastEvent: old?.last_event ?? -1, events }),
       thread !== undefined && conversationId !== undefined && isInConversation(record.status)
         ? appendTurn(run, thread, path)
         : Promise.resolve()
     ])
-    const eventBytes = await addEvents(run, context, {
-      id: record.id,
-      thread: threadId,
-      lastEvent: old?.last_event ?? -1,
-      events: save.events ?? []
-    })
-    const change = bytes + eventBytes
-    await addUsage(run, owner, { bytes: change, responses: old === undefined ? 1 : 0 })
+    const bytes = added + eventBytes + record.body.length - (old?.body_bytes ?? 0)
+    const isNew = old === undefined
+    const [threadBytes, , used] = await Promise.all([
+      writeThread(run, { record, save, owner, thread, bytes, isNew }),
+      addUsage(run, owner, { bytes, responses: isNew ? 1 : 0 }),
+      maxBytesPerOwner > 0 && isBounded ? readUsedBytes(run, owner) : 0
+    ])
     if (maxBytesPerOwner > 0 && isBounded) {
-      if (threadBytes + eventBytes > maxBytesPerOwner) throw new Undo<SaveResult>('too_large')
-      const used = await readUsedBytes(run, owner)
-      if (used > maxBytesPerOwner) throw new Undo<NeedsRoom>({ kept: threadId, bytes: change })
+      if (threadBytes > maxBytesPerOwner) throw new Undo<SaveResult>('too_large')
+      if (used > maxBytesPerOwner) throw new Undo<NeedsRoom>({ kept: threadId, bytes })
     }
     const oldEnd = old?.last_item ?? undefined
     return oldEnd === undefined || path.some(({ key }) => key.equals(oldEnd)) ? 'saved' : { replacedEnd: oldEnd }
