@@ -70,6 +70,7 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
     urls.some(url => /\/worker\/(observation\/(tracing|metrics)|translation\/(describe-call|capture|debug))/.test(url))
   )
   t.notOk(urls.some(url => /\/worker\/(debug|admin|traffic|routes\/(debug|admin))|\/client\/write-request/.test(url)))
+  t.notOk(urls.some(url => /\/worker\/memory\/(store-|open-turn)|\/supervisor\/store\//.test(url)))
 })
 
 t.test('the pages for developers are loaded in DEV only, and payloads are logged only at the level DEBUG', async t => {
