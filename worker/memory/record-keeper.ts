@@ -10,7 +10,7 @@ import {
   StoreUnavailable
 } from '../../shared/memory/store.ts'
 import type { NormalizedEvent } from '../normalized/index.ts'
-import type { StreamFrames } from '../protocols/face.ts'
+import type { StreamFrames, WrittenPartial } from '../protocols/face.ts'
 import { JsonEdits } from '../protocols/shared/edits.ts'
 import { editFrameData } from '../protocols/shared/frame-data.ts'
 import { editJson } from '../protocols/shared/spans.ts'
@@ -84,12 +84,13 @@ export class RecordKeeper implements ResponseKeeper {
     return Buffer.concat(splitFrames(bytes).map(frame => editFrameData(frame, data => editJson(data, edits).edited)))
   }
 
-  keepPartial(response: string | undefined): void {
+  keepPartial(partial: WrittenPartial | undefined): void {
     const found = this.#lastResponse === undefined ? undefined : findResponse(this.#lastResponse)
-    const written = response === undefined ? undefined : readWrittenResponse(Buffer.from(response))
+    const written = partial && readWrittenResponse(Buffer.from(partial.response))
     const parts = found === undefined ? written : { ...found.parts, output: this.#listItems() }
     if (parts === undefined) return
-    const { sequenceNumber = 0 } = found ?? {}
+    // A client that comes back with the number of the last event that it has seen gets the end.
+    const sequenceNumber = partial?.sequenceNumber ?? 0
     this.#options.onPending(this.#save({ ...parts, ...endPartial(parts) }, sequenceNumber))
   }
 

@@ -71,6 +71,14 @@ export interface ResponseContext {
 /** Frames of a stream. They are in pieces where they repeat something large: as one text it would be copied and encoded each time. */
 export type StreamFrames = string | readonly (string | Uint8Array)[]
 
+/** What a stream would be if it ended now. */
+export interface WrittenPartial {
+  /** JSON of the response. */
+  response: string
+  /** The number that its last event would have. */
+  sequenceNumber: number
+}
+
 /** Writes one streamed response, as SSE or in another form of the protocol. '' means that there is nothing to send. */
 export interface StreamWriter<Frames extends StreamFrames = StreamFrames> {
   /** The frames for the events of one upstream read. After the terminal event it returns '' for everything. */
@@ -81,10 +89,10 @@ export interface StreamWriter<Frames extends StreamFrames = StreamFrames> {
    */
   pass?(frames: Uint8Array, events: readonly NormalizedEvent[]): string | Uint8Array
   /**
-   * JSON of the response as it would be if it ended now, in a protocol whose responses are stored: of
+   * The response as it would be if it ended now, in a protocol whose responses are stored: of
    * a stream whose client has left. Changes nothing.
    */
-  writePartial?(): string
+  writePartial?(): WrittenPartial
   /**
    * The error of a failed stream, in a protocol whose clients report it only when it is a chunk of
    * its own. Undefined before the failure. Other protocols do not have this member: their `write`

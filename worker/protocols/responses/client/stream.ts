@@ -3,7 +3,7 @@
 
 import { asBuffer } from '../../../../shared/bytes.ts'
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
-import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
+import type { ResponseContext, StreamFrames, StreamWriter, WrittenPartial } from '../../face.ts'
 import { LARGE_TEXT_CHARACTERS, LargeTexts } from '../../shared/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
 import type { ResponsesItemEvent } from './schema.ts'
@@ -91,7 +91,7 @@ class ResponsesStream implements StreamWriter {
   }
 
   /** The response as it would be if it ended now without its end: its items so far, the open one incomplete (memory.md 2). */
-  writePartial(): string {
+  writePartial(): WrittenPartial {
     const text = this.#responseText.write({
       id: this.#id ?? writeResponseId(this.#context.request, undefined),
       output: this.#output.listPartial(),
@@ -100,7 +100,8 @@ class ResponsesStream implements StreamWriter {
       end: { type: 'finish', reason: 'cancelled' }
     })
     const { echoText } = this.#responseText
-    return echoText === undefined ? text : `${text},${echoText}}`
+    const response = echoText === undefined ? text : `${text},${echoText}}`
+    return { response, sequenceNumber: this.#sequenceNumber }
   }
 
   /** Holds events back until one of them has the id of the response, or ends the response. */
