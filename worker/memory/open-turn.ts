@@ -63,7 +63,7 @@ export async function openTurn(dependencies: MemoryDependencies, request: TurnRe
   if (isBackground && !isStored) {
     throw invalidRequest('store', `A response that runs in the background is stored: 'store' must not be false.`)
   }
-  const response = createResponse(wish, { isStored, isBackground })
+  const response = createResponse(wish, { isStored, isBackground, createdAt: request.createdAt })
   const lease = isStored ? await leaseConversation(dependencies, request, { wish, response }) : undefined
   try {
     const history = await readHistory(dependencies, request, { wish, plan })
@@ -76,7 +76,7 @@ export async function openTurn(dependencies: MemoryDependencies, request: TurnRe
 
 function createResponse(
   { previousResponseId, conversationId }: MemoryWish,
-  kind: { isStored: boolean; isBackground: boolean }
+  kind: Pick<Required<ResponseTurn>, 'isStored' | 'isBackground' | 'createdAt'>
 ): ResponseTurn {
   return {
     id: createResponseId(),

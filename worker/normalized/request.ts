@@ -81,6 +81,8 @@ export interface ResponseTurn {
   /** False for a response that the memory only continues: it cannot be continued itself. */
   isStored: boolean
   isBackground?: boolean
+  /** Seconds since the epoch. Its provider begins later, and the time in a stored response does not change. */
+  createdAt?: number
 }
 
 /** What the response repeats of the request: kept apart, because the messages may be gone when the response is written. */

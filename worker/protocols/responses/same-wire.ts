@@ -115,6 +115,7 @@ function editResponse(
   if (turn === undefined) return
   edits.set([...place, 'id'], turn.id)
   edits.set([...place, 'store'], turn.isStored)
+  if (turn.createdAt !== undefined) edits.set([...place, 'created_at'], turn.createdAt)
   if (turn.isBackground === true) edits.set([...place, 'background'], true)
   edits.set([...place, 'previous_response_id'], turn.previousResponseId ?? null)
   if (turn.conversationId !== undefined) edits.set([...place, 'conversation'], { id: turn.conversationId })
