@@ -2,7 +2,7 @@
 import type { ChatTurn } from './chat-request.ts'
 import { asJson, isObject, type JsonValue } from './json.ts'
 import { MemberError, missingMember, unknownMember, wrongType, wrongValue } from './responses-errors.ts'
-import { isEncryptedReasoning } from './responses-reasoning.ts'
+import { decryptReasoning, isEncryptedReasoning } from './responses-reasoning.ts'
 
 type Item = Record<string, unknown>
 
@@ -14,7 +14,9 @@ const itemMembers: Readonly<Record<string, readonly string[]>> = {
   custom_tool_call: ['type', 'id', 'call_id', 'name', 'namespace', 'input', 'status', 'caller'],
   custom_tool_call_output: ['type', 'id', 'call_id', 'output', 'status', 'caller'],
   reasoning: ['type', 'id', 'summary', 'content', 'encrypted_content', 'status'],
-  item_reference: ['type', 'id']
+  item_reference: ['type', 'id'],
+  compaction: ['type', 'id', 'encrypted_content', 'created_by'],
+  compaction_trigger: ['type']
 }
 
 /** Items of tools that the service runs, and of its own bookkeeping. */
@@ -23,7 +25,6 @@ const otherItems: ReadonlySet<unknown> = new Set([
   'apply_patch_call',
   'apply_patch_call_output',
   'code_interpreter_call',
-  'compaction',
   'computer_call',
   'computer_call_output',
   'file_search_call',
@@ -59,6 +60,8 @@ const IMAGE_DETAILS = ['low', 'high', 'auto', 'original']
 export interface ReadInput {
   turns: ChatTurn[]
   items: readonly unknown[]
+  /** Whether the conversation is to be replaced by one item. */
+  compacts: boolean
 }
 
 /**
@@ -72,7 +75,10 @@ export function readInput(input: unknown, earlier: readonly unknown[]): ReadInpu
   const turns = given.flatMap((item, index) => readItem(item, `input[${index}]`, callNames))
   checkCalls([...earlier, ...given])
   checkReasoning(given)
-  return { turns, items: [...earlier, ...given] }
+  const triggers = given.flatMap((item, index) => (isObject(item) && item.type === 'compaction_trigger' ? [index] : []))
+  const misplaced = triggers.find(index => index !== given.length - 1)
+  if (misplaced !== undefined) throw wrongValue(`input[${misplaced}].type`, 'A compaction trigger is the last item.')
+  return { turns, items: [...earlier, ...given], compacts: triggers.length > 0 }
 }
 
 function toList(input: unknown): readonly unknown[] {
@@ -111,9 +117,20 @@ function readItem(item: unknown, at: string, callNames: Map<string, string>): Ch
     case 'reasoning':
       checkReasoningItem(item, at)
       return []
+    case 'compaction':
+      return readCompaction(item, at)
+    case 'compaction_trigger':
+      return []
     default:
       throw new MemberError(`Item with id '${String(item.id)}' not found.`, { param: at, status: 404 })
   }
+}
+
+/** What stands for a conversation. One that was recorded at the service is taken as it is. */
+function readCompaction({ encrypted_content: content }: Item, at: string): ChatTurn[] {
+  if (typeof content !== 'string') throw missingMember(`${at}.encrypted_content`)
+  if (!isEncryptedReasoning(content)) return []
+  return [{ role: 'user', text: decryptReasoning(content), results: [], fileCount: 0 }]
 }
 
 export function checkMembers(object: Item, members: readonly string[], at: string): void {

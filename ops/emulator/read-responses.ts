@@ -68,6 +68,7 @@ export interface ReadResponses {
   /** The items of the conversation, those of an earlier response included. */
   items: readonly unknown[]
   turns: ChatTurn[]
+  compacts: boolean
   isStored: boolean
   showsSummary: boolean
   includesEncrypted: boolean
@@ -88,7 +89,7 @@ export function readResponses(body: unknown, { responses }: Pick<ReadScope, 'res
       code: 'previous_response_not_found'
     })
   }
-  const { turns, items } = readInput(body.input, earlier?.items ?? [])
+  const { turns, items, compacts } = readInput(body.input, earlier?.items ?? [])
   const tools = readResponsesTools(body.tools)
   const conversation = [...(earlier?.turns ?? []), ...turns]
   const { instructions } = body
@@ -117,6 +118,7 @@ export function readResponses(body: unknown, { responses }: Pick<ReadScope, 'res
     body,
     items,
     turns: conversation,
+    compacts,
     isStored: body.store !== false,
     showsSummary: reasoning.showsSummary,
     includesEncrypted: reasoning.includesEncrypted

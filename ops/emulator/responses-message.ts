@@ -101,6 +101,7 @@ function writeResponsesUsage({ usage, reasoning }: ResponsePlan): Item | null {
 export function listItems(context: ResponseContext, call: ResponsesCall): Item[] {
   const { plan } = context
   const { text, calls, runs, reasoning, step } = plan
+  if (call.read.compacts) return [writeCompaction(context, call)]
   const items: Item[] = []
   if (reasoning !== '') items.push(writeReasoning(context, call))
   for (const run of runs) items.push(writeRun(context, run))
@@ -108,6 +109,12 @@ export function listItems(context: ResponseContext, call: ResponsesCall): Item[]
   if (hasMessage) items.push(writeMessage(context))
   for (const one of calls) items.push(writeCall(context, call, one))
   return items
+}
+
+/** One item in place of the conversation. */
+function writeCompaction(context: ResponseContext, { read }: ResponsesCall): Item {
+  const texts = read.turns.map(({ text }) => text).filter(text => text !== '')
+  return { id: createItemId(context, 'cmp'), type: 'compaction', encrypted_content: encryptReasoning(texts.join('\n')) }
 }
 
 function writeReasoning(context: ResponseContext, { read }: ResponsesCall): Item {

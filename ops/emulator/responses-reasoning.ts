@@ -1,4 +1,4 @@
-// The encrypted content of reasoning items. It holds the reasoning, so that this upstream knows its own, and no other can make it.
+// The encrypted content of reasoning and of compacted conversations. It holds their text, so that this upstream knows its own, and no other can make it.
 import { createHmac } from 'node:crypto'
 
 /** The same for every emulator, so that a conversation may go on at another one. */
@@ -10,9 +10,13 @@ export function encryptReasoning(text: string): string {
   return `gAAAAA${Buffer.from(`${mark}.${text}`).toString('base64url')}`
 }
 
+/** The text of content that this upstream made. */
+export function decryptReasoning(content: string): string {
+  const decoded = Buffer.from(content.slice('gAAAAA'.length), 'base64url').toString('utf8')
+  return decoded.slice(decoded.indexOf('.') + 1)
+}
+
 /** True for content that this upstream made. */
 export function isEncryptedReasoning(content: string): boolean {
-  if (!content.startsWith('gAAAAA')) return false
-  const decoded = Buffer.from(content.slice('gAAAAA'.length), 'base64url').toString('utf8')
-  return encryptReasoning(decoded.slice(decoded.indexOf('.') + 1)) === content
+  return content.startsWith('gAAAAA') && encryptReasoning(decryptReasoning(content)) === content
 }

@@ -40,6 +40,9 @@ function emitItem(emit: Emit, item: Item, place: { index: number; context: Respo
       emit('response.output_item.added', { ...at, item: { id: item.id, type: 'reasoning', summary: [] } })
       emitSummary(emit, item, index)
       break
+    case 'compaction':
+      emit('response.output_item.added', { ...at, item: { ...item, encrypted_content: '' } })
+      break
     case 'message':
       added({ content: [] })
       emitMessage(emit, item, place)

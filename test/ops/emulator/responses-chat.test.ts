@@ -178,3 +178,21 @@ t.test('faults: keys, errors in a stream and streams without their end', async t
   t.not((await frames('[[noeof]]')).at(-1)?.event, 'response.completed')
   t.equal((await frames('[[finish:length]]')).at(-1)?.event, 'response.incomplete')
 })
+
+t.test('a conversation is compacted to one item, which stands for it later', async t => {
+  const { post } = await start(t)
+  const input = [{ role: 'user', content: 'The word is slate.' }]
+  const trigger = { type: 'compaction_trigger' }
+  const { text } = await post({ model: 'm', input: [...input, trigger] })
+  const { output } = JSON.parse(text)
+  t.match(output, [{ type: 'compaction', id: /^cmp_/, encrypted_content: /^gAAAAA/ }])
+  const next = await post({ model: 'm', input: [...output, { role: 'user', content: '[[recall]]' }] })
+  t.match(JSON.parse(next.text).output[0].content[0].text, /slate/)
+  const frames = readFrames((await post({ model: 'm', stream: true, input: [...input, trigger] })).text)
+  t.same(frames.map(({ event }) => event).slice(2), [
+    'response.output_item.added',
+    'response.output_item.done',
+    'response.completed'
+  ])
+  t.equal((await post({ model: 'm', input: [trigger, ...input] })).status, 400, 'the trigger is the last item')
+})
