@@ -331,6 +331,7 @@ const NULL_MEMBERS = [
   'reasoning.effort',
   'reasoning.summary',
   'safety_identifier',
+  'tools.description',
   'tools.parameters',
   'tools.strict'
 ]

@@ -102,7 +102,7 @@ function withoutNullFormat(text: JsonObject): JsonObject {
 }
 
 /**
- * Writes a tool in the SDK's form: a function is flat, and its `parameters` and `strict` are null when absent; the format of a custom tool
+ * Writes a tool in the SDK's form: a function is flat, and its `description`, `parameters` and `strict` are null when absent; the format of a custom tool
  * is text when absent.
  */
 function writeTool(tool: JsonValue): JsonObject[] {
@@ -114,7 +114,8 @@ function writeTool(tool: JsonValue): JsonObject[] {
   if (type === CUSTOM) return [{ ...tool, format: tool.format ?? { type: 'text' } }]
   if (type !== 'function') return [tool]
   const definition = isJsonObject(nested) ? { ...rest, ...nested } : tool
-  return [{ ...definition, type, parameters: definition.parameters ?? null, strict: definition.strict ?? null }]
+  const { description = null, parameters = null, strict = null } = definition
+  return [{ ...definition, type, description, parameters, strict }]
 }
 
 /** True when the provider may run hosted tools: only their output items need the text of the user. */

@@ -135,11 +135,11 @@ t.test('responses 50: unsupported tools are repeated, and absent members of func
   t.strictSame(echo({ tools }).tools, [
     tools[0],
     tools[1],
-    tools[2],
-    { type: 'function', name: 'h', parameters: null, strict: null }
+    { ...tools[2], description: null },
+    { type: 'function', name: 'h', description: null, parameters: null, strict: null }
   ])
   t.strictSame(echo({ tools: [{ type: 'function', function: { name: 'g', parameters: {} } }, 'x'] }).tools, [
-    { type: 'function', name: 'g', parameters: {}, strict: null }
+    { type: 'function', name: 'g', description: null, parameters: {}, strict: null }
   ])
   // A custom tool without a format takes text.
   const custom = { type: 'custom', name: 'c' }
