@@ -28,6 +28,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024
 /** Deletions that follow each other share one checkpoint. */
 const CHECKPOINT_DELAY_MS = 200
+const CHECKPOINT_RETRY_MS = 1000
 const SWEEP_DELAY_MS = 10
 /** Pages that one checkpoint gives back to the file system. */
 const RELEASED_PAGES = 500
@@ -45,8 +46,8 @@ export interface SqliteStoreOptions extends StoreEngineOptions {
 }
 
 export interface SqliteStore extends OpenStore {
-  /** Moves what was written into the file and empties the write-ahead log, where no other connection keeps it from that. */
-  checkpoint(): void
+  /** Moves what was written into the file and empties the write-ahead log; false where another connection keeps it from that. */
+  checkpoint(): boolean
 }
 
 /** Opens or creates the file. Rejects with `StoreOpenError`. */
@@ -89,16 +90,26 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   let sweepTimer: NodeJS.Timeout | undefined
   let isClosing = false
 
-  /** Deleted content leaves the write-ahead log, and the file system gets pages back. */
-  function checkpoint(): void {
-    clearTimeout(checkpointTimer)
-    checkpointTimer = undefined
+  /**
+   * Deleted content leaves the write-ahead log, and the file system gets pages back. False: another connection, such as that of a backup,
+   * reads the log.
+   */
+  function checkpoint(): boolean {
     try {
       database.pragma(`incremental_vacuum(${RELEASED_PAGES})`)
-      database.pragma('wal_checkpoint(TRUNCATE)')
+      return database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0
     } catch (error) {
       if (!isBusy(error)) log.warn({ err: error }, 'The store of responses could not empty its write-ahead log')
+      return false
     }
+  }
+
+  function scheduleCheckpoint(delayMs: number): void {
+    if (isClosing) return
+    checkpointTimer ??= setTimeout(() => {
+      checkpointTimer = undefined
+      if (!checkpoint()) scheduleCheckpoint(CHECKPOINT_RETRY_MS)
+    }, delayMs)
   }
 
   function sweep(): void {
@@ -111,7 +122,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 
   async function write<Answer>(work: () => Answer): Promise<Answer> {
     const answer = await transactions.write(work)
-    if (removal.takeRemoved() && !isClosing) checkpointTimer ??= setTimeout(checkpoint, CHECKPOINT_DELAY_MS)
+    if (removal.takeRemoved()) scheduleCheckpoint(CHECKPOINT_DELAY_MS)
     if (removal.hasLeft() && !isClosing) sweepTimer ??= setTimeout(sweep, SWEEP_DELAY_MS)
     return answer
   }
@@ -143,6 +154,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     async close() {
       isClosing = true
       clearTimeout(sweepTimer)
+      clearTimeout(checkpointTimer)
       await transactions.close()
       if (!database.open) return
       // The file then stands alone, without its write-ahead log.

@@ -9,6 +9,7 @@ export interface Owners {
   find(owner: Owner): number | undefined
   ensure(owner: Owner): number
   readBytes(owner: number): number
+  /** '' where the name was sealed with a key that is no longer given: a list of threads shows the others. */
   openName(name: Buffer): string
   /** Removes some owners that have nothing stored. */
   purge(): void
@@ -33,7 +34,13 @@ export function createOwners({ database, sealing, ownerSecret }: SqliteContext):
     ensure: owner =>
       find(owner) ?? Number(insert.run(hash(owner), sealing.seal(Buffer.from(owner.name), PLACE)).lastInsertRowid),
     readBytes: owner => selectBytes.get(owner) ?? 0,
-    openName: name => sealing.open(name, PLACE).toString(),
+    openName(name) {
+      try {
+        return sealing.open(name, PLACE).toString()
+      } catch {
+        return ''
+      }
+    },
     purge: () => void deleteEmpty.run()
   }
 }

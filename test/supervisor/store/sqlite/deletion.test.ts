@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { StoreEngineOptions } from '../../../../supervisor/store/engine.ts'
 import { openSqliteStore, type SqliteStore } from '../../../../supervisor/store/sqlite/open.ts'
@@ -119,6 +120,23 @@ t.test('deleted content leaves the write-ahead log without further requests', as
   await store.saveResponse({ owner: ALICE, record: saved })
   await store.deleteResponse({ owner: ALICE, id: saved.id })
   for (let round = 0; round < 200 && countIn(word) > 0; round++) await new Promise(resolve => setTimeout(resolve, 20))
+  t.equal(countIn(word), 0)
+})
+
+t.test('deleted content leaves the write-ahead log as soon as a backup has ended', async t => {
+  const { store, countIn, path } = await open(t)
+  const word = makeWord()
+  const saved = record(word)
+  await store.saveResponse({ owner: ALICE, record: saved })
+  const backup = new Database(path)
+  t.teardown(() => backup.close())
+  backup.exec('BEGIN; SELECT count(*) FROM responses')
+  t.equal(backup.prepare('SELECT count(*) FROM responses').pluck().get(), 1)
+  await store.deleteResponse({ owner: ALICE, id: saved.id })
+  t.equal(store.checkpoint(), false)
+  t.ok(countIn(word) > 0, 'the backup still reads it')
+  backup.exec('COMMIT')
+  for (let round = 0; round < 300 && countIn(word) > 0; round++) await new Promise(resolve => setTimeout(resolve, 20))
   t.equal(countIn(word), 0)
 })
 
