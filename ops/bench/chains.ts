@@ -4,10 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import pg from 'pg'
 import { pino } from 'pino'
 import type { Owner, ResponseRecord, ResponseStore } from '../../shared/memory/store.ts'
 import type { OpenStore, StoreEngineOptions } from '../../supervisor/store/engine.ts'
+import { openPostgresStore } from '../../supervisor/store/postgres/open.ts'
 import { openSqliteStore } from '../../supervisor/store/sqlite/open.ts'
+import { startPostgres } from './stores.ts'
 
 const FEW = 1000
 const TURNS = 20
@@ -30,13 +33,36 @@ export interface MeasuredEngine {
   close(): Promise<void>
 }
 
+/** Engines by the name of their database. */
+const ENGINES = { sqlite: createSqliteEngine, postgres: createPostgresEngine } as const
+
 /** A SQLite file in a temporary folder. */
-export function createSqliteEngine(): MeasuredEngine {
+export async function createSqliteEngine(): Promise<MeasuredEngine> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   return {
     name: 'sqlite',
     open: (name, options) => openSqliteStore({ ...options, dsn: `sqlite:${join(folder, `${name}.sqlite`)}` }),
     close: async () => rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Databases of a server that is started for it. */
+async function createPostgresEngine(): Promise<MeasuredEngine> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
+  const server = await startPostgres(folder)
+  return {
+    name: 'postgres',
+    async open(name, options) {
+      const client = new pg.Client(server.dsn)
+      await client.connect()
+      await client.query(`CREATE DATABASE ${name}`)
+      await client.end()
+      return openPostgresStore({ ...options, dsn: server.dsn.replace(/[^/]+$/, name) })
+    },
+    async close() {
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
   }
 }
 
@@ -50,10 +76,12 @@ export interface ChainFigures {
 type Phase = 'history' | 'save'
 const PHASES: readonly Phase[] = ['history', 'save']
 
-/** Prints the figures of each engine; false when one misses its goal. */
-export async function measureChains(engines: readonly MeasuredEngine[], responses: number): Promise<boolean> {
+/** Prints the figures of each engine whose name has `only` in it; false when one misses its goal. */
+export async function measureChains({ only, responses }: { only: string; responses: number }): Promise<boolean> {
   let isGood = true
-  for (const engine of engines) {
+  for (const [name, create] of Object.entries(ENGINES)) {
+    if (!name.includes(only)) continue
+    const engine = await create()
     try {
       const started = performance.now()
       const { few, many, ratio } = await compareSizes(engine, responses)

@@ -27,7 +27,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Family } from './bodies.ts'
 import { type ComparedTargets, compareBuilds, type StartOrder } from './builds.ts'
-import { createSqliteEngine, measureChains } from './chains.ts'
+import { measureChains } from './chains.ts'
 import { findTarget, judgeGoals, planBridgeGoals, planGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
@@ -70,16 +70,8 @@ if (flags.stores) {
   process.exit((await measureStores({ records, only: flags.only })) ? 0 : 1)
 }
 if (flags.chains) {
-  const engines = [createSqliteEngine].filter(({ name }) => name.toLowerCase().includes(flags.only))
   const responses = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
-  process.exit(
-    (await measureChains(
-      engines.map(create => create()),
-      responses
-    ))
-      ? 0
-      : 1
-  )
+  process.exit((await measureChains({ only: flags.only, responses })) ? 0 : 1)
 }
 if (flags.outage) {
   const { quick: isQuick, only } = flags
