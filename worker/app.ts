@@ -1,5 +1,6 @@
 // Assembles a worker: creates its parts, puts the HTTP application in front of them, and closes everything in the right order.
 
+import type { FastifyInstance } from 'fastify'
 import { systemClock } from '../shared/clock.ts'
 import type { CompactionKey } from '../shared/compaction-key.ts'
 import { withDeadline } from '../shared/deadline.ts'
@@ -22,6 +23,7 @@ import { createFingerprint } from './http/fingerprint.ts'
 import type { RecordRoom } from './http/http-runtime.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { listRunningRequests } from './http/running-requests.ts'
+import type { WebSockets } from './http/upgrade.ts'
 import type { StoreConnection } from './memory/store-connection.ts'
 import { createObservers } from './observation/create-observers.ts'
 import type { ProcessProbes } from './observation/metrics/probes.ts'
@@ -137,7 +139,9 @@ export async function createWorkerApp(
   })
   probes?.watchPool(translator)
   const { drainGate } = runtime
-  const application = await createApplication(runtime, app => registerRoutes(app, runtime, createHandlers))
+  const webSockets = options.settings.responsesWebsocket ? await loadWebSockets(runtime) : undefined
+  const mountRoutes = (app: FastifyInstance) => registerRoutes(app, runtime, createHandlers)
+  const application = await createApplication(runtime, mountRoutes, webSockets)
   return {
     listen: application.listen,
     startDraining: drainGate.startDraining,
@@ -165,6 +169,11 @@ export async function createWorkerApp(
       probes?.close()
     }
   }
+}
+
+async function loadWebSockets(runtime: WorkerRuntime): Promise<WebSockets> {
+  const { createResponsesWebSockets } = await import('./routes/responses-websocket/web-sockets.ts')
+  return createResponsesWebSockets(runtime)
 }
 
 /** Keeps what the routes know of discovered models up to date. */

@@ -1,4 +1,5 @@
 // The HTTP side of a worker: the stages that every request passes, in their order.
+import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { MODEL_CHARACTERS_MAX } from '../protocols/shared/model.ts'
 import { createContextOpener } from './context-opener.ts'
@@ -21,7 +22,7 @@ import {
   respondToPreflights
 } from './stages.ts'
 import { createUnservedRequests } from './unserved-request.ts'
-import { refuseWebSockets } from './upgrade.ts'
+import { refuseWebSockets, type WebSockets, wantsWebSocket } from './upgrade.ts'
 
 /**
  * No route has a schema of the framework. It loads its compilers for them at every start, a hundred modules, unless it is given others.
@@ -34,12 +35,13 @@ function refuseSchema(): never {
 }
 
 /**
- * Assembles the application and mounts its routes. The listener that it resolves with is not bound yet; closing it closes the
+ * Assembles the application and mounts its routes, those of WebSockets where they are served. The listener that it resolves with is not bound yet; closing it closes the
  * application as well.
  */
 export async function createApplication(
   runtime: HttpRuntime,
-  mountRoutes: (app: FastifyInstance) => void | Promise<void>
+  mountRoutes: (app: FastifyInstance) => void | Promise<void>,
+  webSockets?: WebSockets
 ): Promise<Listener> {
   const { settings, operations } = runtime
   const { metricsPath } = settings
@@ -77,6 +79,7 @@ export async function createApplication(
   waitForRecordRoom(app, runtime)
   acceptBodies(app, runtime)
   await mountRoutes(app)
+  webSockets?.mount(app)
   await app.ready()
 
   const unserved = createUnservedRequests({
@@ -86,10 +89,18 @@ export async function createApplication(
       return describer.describePath({ path: withoutQuery(repairPath(url)), headers, query: {} })
     }
   })
-  const listener = createListener((incoming, outgoing) => app.routing(incoming, outgoing), unserved)
+  const isUpgraded = (incoming: IncomingMessage) =>
+    wantsWebSocket(incoming) && webSockets?.serves(withoutQuery(repairPath(incoming.url ?? '/'))) === true
+  const listener = createListener(
+    (incoming, outgoing) => app.routing(incoming, outgoing),
+    unserved,
+    webSockets === undefined ? undefined : isUpgraded
+  )
+  webSockets?.attach(listener.connect)
   return {
     ...listener,
     async close() {
+      await webSockets?.close()
       await listener.close()
       await app.close()
     }

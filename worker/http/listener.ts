@@ -11,9 +11,11 @@ import { http } from '../../shared/node-http.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod } from './body.ts'
 import { canRespond, refuseConnect, sendClientError, toRequestFault } from './client-error.ts'
+import { connectLocally } from './local-connection.ts'
 import { findContext } from './request-context.ts'
 import { type ConnectionHandlers, closeTimedOut, findConnection, receiveRequest } from './served-connection.ts'
 import type { UnservedRequests } from './unserved-request.ts'
+import { type ConnectLocally, createUpgradeHandler } from './upgrade.ts'
 
 export interface ListenOptions {
   host: string
@@ -33,6 +35,8 @@ export interface Listener {
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
   /** Resolves when no connection is accepted any more. Connections that are open stay usable. */
   stopAccepting(): Promise<void>
+  /** Opens a connection in memory in the name of the client of another one. */
+  connect: ConnectLocally
   /** Closes the idle connections, waits a moment for the busy ones, then ends them. */
   close(): Promise<void>
 }
@@ -60,9 +64,16 @@ const CLOSE_GRACE_MS = 1000
 /**
  * Creates a listener that hands each request to `handle`, and those that cannot be handled to
  * `unserved`.
+ * @param isUpgraded whether the route of a request may upgrade its connection; absent where none does, which costs no request anything.
  */
-export function createListener(handle: RequestHandler, unserved: UnservedRequests): Listener {
+export function createListener(
+  handle: RequestHandler,
+  unserved: UnservedRequests,
+  isUpgraded?: (incoming: IncomingMessage) => boolean
+): Listener {
   const servers: Server[] = []
+  /** Serves the connections in memory; it never listens. */
+  let localServer: Server | undefined
   let stopped: Promise<void> | undefined
 
   const handleInTurn = createTurnBatch<ServerResponse>(outgoing => {
@@ -122,7 +133,12 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     else refuseConnect(socket, status => unserved.refuse(status, socket, incoming))
   }
 
-  function createServer(tls: ListenOptions['tls']): Server {
+  const connect: ConnectLocally = (peer, facts) => {
+    localServer ??= createServer(undefined, false)
+    return connectLocally(localServer, peer, facts)
+  }
+
+  function createServer(tls: ListenOptions['tls'], mayUpgrade = true): Server {
     const server =
       tls === undefined ? http.createServer(SERVER_OPTIONS) : createHttpsServer({ ...SERVER_OPTIONS, ...tls })
     server.on('request', onRequest)
@@ -132,6 +148,10 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
     server.on('clientError', onClientError)
     server.on('connect', onConnect)
     server.on('timeout', closeTimedOut)
+    // With a listener for it, node gives up every connection whose client asks for another protocol.
+    if (isUpgraded !== undefined && mayUpgrade) {
+      server.on('upgrade', createUpgradeHandler({ isServed: isUpgraded, handle, connect }))
+    }
     return server
   }
 
@@ -171,6 +191,7 @@ export function createListener(handle: RequestHandler, unserved: UnservedRequest
       return { host, port }
     },
     stopAccepting,
+    connect,
     async close() {
       await stopAccepting()
       const lastConnectionClosed = Promise.all(servers.map(server => new Promise(closed => server.close(closed))))

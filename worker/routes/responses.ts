@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { findLocalFacts, type LocalFacts } from '../http/local-connection.ts'
 import type { OperationHandlers } from '../http/mount-operations.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { ChatTurn } from '../memory/chat-turn.ts'
@@ -32,8 +33,16 @@ export function createResponsesHandlers(
   })
   const countTokens = createTokenCountHandler(runtime, 'responses')
   return {
-    createResponse: (request, reply) =>
-      create(request, reply, { attachmentIds: readAttachmentIdsHeader(request), storesByDefault, compactionKey }),
+    async createResponse(request, reply) {
+      const { turn, isPreparation } = findLocalFacts(request.raw) ?? NO_FACTS
+      const attachmentIds = readAttachmentIdsHeader(request)
+      if (isPreparation !== true || turn === undefined) {
+        const continued = turn === undefined ? {} : { turn }
+        return create(request, reply, { attachmentIds, storesByDefault, compactionKey, ...continued })
+      }
+      const { prepareResponse } = await import('./responses-websocket/prepare-response.ts')
+      return prepareResponse(runtime, { request, reply }, { attachmentIds, compactionKey, turn })
+    },
     countResponseInputTokens: (request, reply) => countTokens(request, reply, { compactionKey }),
     compactResponse(request, reply) {
       request.context.body = writeCompactBody(request.context.body)
@@ -41,6 +50,8 @@ export function createResponsesHandlers(
     }
   }
 }
+
+const NO_FACTS: LocalFacts = {}
 
 /** Seals summaries of conversations. Says once that they cannot be opened after a restart, where that is so. */
 function createSealer({ compactionKey, log }: WorkerRuntime): (text: string) => string {
