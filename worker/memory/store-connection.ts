@@ -50,7 +50,8 @@ interface Pending {
   readonly timer: NodeJS.Timeout
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: StoreUnavailable) => void
-  sentAtMs: number | undefined
+  /** How many frames had come when it was sent; undefined while it is not. */
+  framesBefore: number | undefined
 }
 
 /** Bytes of questions in the socket above which no further one is sent. */
@@ -71,7 +72,7 @@ export function connectToStore(options: StoreConnectionOptions): StoreConnection
   let isClosed = false
   /** Since when the store process gives no sign of life; undefined while it does. */
   let silentSinceMs: number | undefined = nowMs()
-  let lastFrameAtMs = Number.NEGATIVE_INFINITY
+  let frames = 0
   let retry: NodeJS.Timeout | undefined
 
   function connect(): void {
@@ -109,7 +110,7 @@ export function connectToStore(options: StoreConnectionOptions): StoreConnection
     silentSinceMs ??= nowMs()
     unsent.clear()
     for (const question of pending.values()) {
-      question.sentAtMs = undefined
+      question.framesBefore = undefined
       unsent.add(question)
     }
     const delayMs = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** Math.min(failures, 16))
@@ -120,7 +121,7 @@ export function connectToStore(options: StoreConnectionOptions): StoreConnection
   function take(frame: StoreFrame, current: Socket): void {
     failures = 0
     silentSinceMs = undefined
-    lastFrameAtMs = nowMs()
+    frames += 1
     socket = current
     if (frame.kind === 'answer') answer(frame.id, frame.answer)
     else if (frame.kind === 'failure') fail(frame.id, frame.failure === 'expired' ? 'timeout' : 'failed')
@@ -164,7 +165,7 @@ export function connectToStore(options: StoreConnectionOptions): StoreConnection
     try {
       const deadlineMs = askedAtMs + timeoutMs
       const frame = writeFrame({ kind: 'ask', id, operation, question: question.question, deadlineMs })
-      question.sentAtMs = nowMs()
+      question.framesBefore = frames
       current.write(frame)
     } catch (error) {
       if (error instanceof FrameTooLargeError && isWrite(operation)) answer(id, 'too_large')
@@ -173,11 +174,11 @@ export function connectToStore(options: StoreConnectionOptions): StoreConnection
   }
 
   function expire(question: Pending): void {
-    const { id, sentAtMs } = question
-    const isSilent = sentAtMs !== undefined && lastFrameAtMs < sentAtMs
+    const { id, framesBefore } = question
+    const isSilent = framesBefore === frames
     // Nothing came for as long as the question waited: the process hangs, unless it says otherwise.
     if (socket !== undefined && isSilent && silentSinceMs === undefined) {
-      silentSinceMs = sentAtMs
+      silentSinceMs = nowMs() - timeoutMs
       greet(socket)
     }
     fail(id, socket === undefined ? 'disconnected' : 'timeout')
@@ -200,7 +201,7 @@ export function connectToStore(options: StoreConnectionOptions): StoreConnection
       timer: setTimeout(() => expire(asked), timeoutMs),
       resolve,
       reject,
-      sentAtMs: undefined
+      framesBefore: undefined
     }
     pending.set(asked.id, asked)
     unsent.add(asked)
