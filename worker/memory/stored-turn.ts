@@ -7,7 +7,9 @@ import { readJsonObject } from '../translation/json-body.ts'
 import type { BackgroundTurn } from './background-response.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import type { ConversationLease } from './conversation-lease.ts'
+import { countBytes, dropOldestTurns } from './drop-turns.ts'
 import { type ExpandedBody, expandBody } from './expand-body.ts'
+import { selectHistory } from './history-window.ts'
 import type { MemoryDependencies, TurnRequest } from './open-turn.ts'
 import type { MemoryWish } from './read-wish.ts'
 import { findThreadId, RecordKeeper } from './record-keeper.ts'
@@ -54,7 +56,7 @@ export class StoredTurn implements ChatTurn {
     this.#options = options
     options.dependencies.onPending(this.#closed.promise)
     this.response = response
-    this.#turns = history.turns
+    this.#turns = selectHistory(history.turns)
     try {
       this.#expanded = this.#expand()
     } catch (thrown) {
@@ -106,7 +108,7 @@ export class StoredTurn implements ChatTurn {
 
   shorten(thrown: unknown): boolean {
     if (!this.#options.wish.mayTruncate || !isTooLong(thrown)) return false
-    const kept = dropOldestTurns(this.#turns)
+    const kept = dropOldestTurns(this.#turns, this.#listInput())
     if (kept === undefined) return false
     this.#turns = kept
     this.#expanded = this.#expand()
@@ -124,7 +126,7 @@ export class StoredTurn implements ChatTurn {
     const { bodyBytesMax } = dependencies
     let turns = this.#turns
     while (countBytes(turns) + request.body.byteLength > bodyBytesMax) {
-      const kept = wish.mayTruncate ? dropOldestTurns(turns) : undefined
+      const kept = wish.mayTruncate ? dropOldestTurns(turns, this.#listInput()) : undefined
       if (kept === undefined) throw tooLong(bodyBytesMax)
       turns = kept
     }
@@ -172,14 +174,19 @@ export class StoredTurn implements ChatTurn {
     }
   }
 
+  /** Made once: the items that get an id keep it. */
+  #listInput(): StoredItem[] {
+    const { request, wish, history } = this.#options
+    this.#input ??= listOwnItems(request.body, wish, history.references)
+    return this.#input
+  }
+
   #writeRecord(
     parts: WrittenParts,
     { lastSequenceNumber, threadId }: { lastSequenceNumber: number; threadId?: string | undefined }
   ): ResponseRecord {
-    const { request, wish, response, history } = this.#options
+    const { request, wish, response } = this.#options
     const { previousResponseId, conversationId } = wish
-    // Once: the items that get an id keep it.
-    this.#input ??= listOwnItems(request.body, wish, history.references)
     return {
       ...parts,
       id: response.id,
@@ -193,7 +200,7 @@ export class StoredTurn implements ChatTurn {
       conversationId,
       threadId: this.#isThread ? threadId : undefined,
       isBackground: response.isBackground === true,
-      input: this.#input,
+      input: this.#listInput(),
       lastSequenceNumber
     }
   }
@@ -202,21 +209,6 @@ export class StoredTurn implements ChatTurn {
 function isTooLong(thrown: unknown): boolean {
   const code = 'context_length_exceeded'
   return GatewayError.is(thrown) && (thrown.code === code || thrown.providerCode === code)
-}
-
-/** Without the older half of the turns, by their bytes; undefined where there is none to leave out. */
-function dropOldestTurns(turns: readonly (readonly StoredItem[])[]): readonly (readonly StoredItem[])[] | undefined {
-  if (turns.length === 0) return undefined
-  let left = countBytes(turns) / 2
-  let dropped = 0
-  while (dropped < turns.length && (dropped === 0 || left > 0)) left -= countBytes([turns[dropped++] ?? []])
-  return turns.slice(dropped)
-}
-
-function countBytes(turns: readonly (readonly StoredItem[])[]): number {
-  let bytes = 0
-  for (const turn of turns) for (const { json } of turn) bytes += json.byteLength + 1
-  return bytes
 }
 
 function tooLong(bytesMax: number): GatewayError {
