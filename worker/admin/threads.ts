@@ -11,7 +11,8 @@ import { showTime } from './timestamps.ts'
 
 const LIST_MAX = 500
 const LIST_DEFAULT = 100
-const TURNS_MAX = 100
+const TURNS_MAX = 1000
+const TURNS_DEFAULT = 100
 /** What is larger, a picture for example, is named only: a page shows texts. */
 const SHOWN_ITEM_BYTES_MAX = 64 * 1024
 
@@ -38,7 +39,8 @@ export function readThreadsQuery(query: QueryValues): ThreadsQuery {
 
 /** How many turns are read. Raises `invalid_parameter`. */
 export function readTurnsLimit(query: QueryValues): number {
-  return readParameters('query', query, { limit: withDefault(integer({ min: 1, max: TURNS_MAX }), TURNS_MAX) }).limit
+  return readParameters('query', query, { limit: withDefault(integer({ min: 1, max: TURNS_MAX }), TURNS_DEFAULT) })
+    .limit
 }
 
 const THREAD_ID = /^(?:resp|conv)_[A-Za-z0-9_-]{32}$/

@@ -38,11 +38,12 @@ export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRunti
       const id = readThreadId((params as { id: string }).id)
       const limit = readTurnsLimit(context.query)
       await audit.run(context, { action: 'thread_read', target: id }, async result => {
-        const turns = await store.readThread({ id, limit })
+        const read = await store.readThread({ id, limit: limit + 1 })
+        const turns = read.slice(0, limit)
         // A conversation may have no turn yet; a chain that has none is gone.
         if (turns.length === 0 && !id.startsWith('conv_')) throw new GatewayError('thread_not_found')
         result.rows = turns.length
-        send(reply, { data: turns.map(showTurn), limit })
+        send(reply, { data: turns.map(showTurn), limit, has_more: read.length > limit })
       })
     }
   })

@@ -75,6 +75,7 @@ t.test('memory 20: the turns of a thread are read with their content, and that i
   lines.length = 0
   const { status, json } = await gateway.call(`/_admin/threads/${one.id}`)
   t.equal(status, 200)
+  t.match(json, { limit: 100, has_more: false })
   t.match(json.data, [
     { id: one.id, status: 'completed', previous_response_id: null, input: [{ content: [{ text: 'my name is Ada' }] }] },
     {
@@ -84,6 +85,8 @@ t.test('memory 20: the turns of a thread are read with their content, and that i
       output: [{ type: 'message', content: [{ text: 'Hello Ada' }] }]
     }
   ])
+  const part = await gateway.call(`/_admin/threads/${one.id}?limit=1`)
+  t.match(part.json, { data: [{ id: one.id }], limit: 1, has_more: true })
   t.match(
     lines.filter(({ event }) => event === 'admin_audit'),
     [{ action: 'thread_read', target: one.id, outcome: 'ok', row_count: 2 }]

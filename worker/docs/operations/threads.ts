@@ -75,7 +75,7 @@ export const threadOperations: readonly RouteDocument[] = [
       summary: 'The responses of a thread with their content, oldest first',
       parameters: [
         { name: 'id', in: 'path', required: true, description: 'The id of a thread.', schema: text },
-        limit(100)
+        limit(1000)
       ]
     },
     closed({
@@ -90,7 +90,8 @@ export const threadOperations: readonly RouteDocument[] = [
           output: items
         })
       ),
-      limit: integer
+      limit: integer,
+      has_more: { type: 'boolean' }
     }),
     [404]
   )
