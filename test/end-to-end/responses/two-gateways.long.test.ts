@@ -141,6 +141,10 @@ t.test('two gateways that start together on an empty database', async t => {
   })
 
   t.test('one is killed in the middle: no acknowledged turn is lost', async t => {
+    const running = { model: MODEL, input: '[[text:one two three]][[len:6]][[hang:6]]', background: true }
+    const { json: lost } = await post(`${one.url}/v1/responses`, running)
+    const readLost = async () => (await get(`${two.url}/v1/responses/${lost.id}`)).json
+    await waitUntil(async () => (await readLost()).status === 'in_progress', 'the response runs')
     const CHAINS = 6
     const TURNS = 12
     const acknowledged: Array<Array<{ id: string; word: string }>> = Array.from({ length: CHAINS }, () => [])
@@ -173,6 +177,8 @@ t.test('two gateways that start together on an empty database', async t => {
       const text = two.reader.textOf(await two.reader.ask('v1', recall))
       for (const { word } of turns) t.match(text, word)
     }
+    await waitUntil(async () => (await readLost()).status === 'failed', 'the runner is known to have exited')
+    t.match(await readLost(), { error: { code: 'server_error' } })
   })
 
   t.test('the database goes away and comes back: what needs it waits, the rest is served', async t => {
