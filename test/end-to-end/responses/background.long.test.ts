@@ -65,7 +65,7 @@ function listWorkers(gateway: StartedGateway, path: RegExp): Set<unknown> {
   return new Set(lines.map(({ worker }) => worker))
 }
 
-t.test('two workers', async t => {
+t.test('memory 7, 13: two workers', async t => {
   const { gateway, client } = await start(t, newDatabase(t))
 
   t.test('every worker shows how a response grows, and its end', async t => {
@@ -175,7 +175,7 @@ t.test('two workers', async t => {
   })
 })
 
-t.test('a drain waits for a response in the background', async t => {
+t.test('memory 13: a drain waits for a response in the background', async t => {
   const database = newDatabase(t)
   const first = await start(t, database)
   const input = '[[tick:30]][[len:60]]'
@@ -187,7 +187,7 @@ t.test('a drain waits for a response in the background', async t => {
   t.equal((await second.client.responses.retrieve(id)).status, 'completed')
 })
 
-t.test('at the deadline of a drain a response is stored as failed, with what was generated', async t => {
+t.test('memory 13: at the deadline of a drain a response is stored as failed, with what was generated', async t => {
   const database = newDatabase(t)
   const first = await start(t, database, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' })
   const input = '[[len:9]][[hang:5]]'

@@ -66,7 +66,7 @@ async function whenEnded(id: string): Promise<{ record: ResponseRecord; body: Lo
 }
 
 for (const { name, version, model } of routes) {
-  t.test(`a response of ${name} is queued, runs and is stored`, async t => {
+  t.test(`memory 13: a response of ${name} is queued, runs and is stored`, async t => {
     const { status, json } = await create(version, { model, input: '[[text:Hello there.]]' })
     t.equal(status, 200)
     t.match(json, { object: 'response', status: 'queued', background: true, store: true, output: [], usage: null })
@@ -81,7 +81,7 @@ for (const { name, version, model } of routes) {
     t.same(events?.at(-1).response, body)
   })
 
-  t.test(`a stream of ${name} has the events that are stored, and is a stream of this protocol`, async t => {
+  t.test(`memory 13: a stream of ${name} has the events that are stored, and is a stream of this protocol`, async t => {
     const { status, text } = await create(version, { model, input: '[[text:Hello there.]]', stream: true })
     t.equal(status, 200)
     const response = model === OWN_STATE ? lastResponse(text) : readResponsesStrictly(text).response
@@ -125,7 +125,7 @@ for (const { name, version, model } of routes) {
     t.ok(end.body.output.length > 0, 'what was generated')
   })
 
-  t.test(`a cancelled response of ${name} keeps what was generated`, async t => {
+  t.test(`memory 13: a cancelled response of ${name} keeps what was generated`, async t => {
     const { json } = await create(version, { model, input: '[[text:one two three]][[len:6]][[hang:6]]' })
     const owned = { owner: OWNER, id: json.id }
     while ((await store.readEvents({ ...owned, after: 4 }))?.events.length === 0) await sleep(20)

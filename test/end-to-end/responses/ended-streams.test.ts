@@ -65,7 +65,7 @@ const { store, gateway } = await start(t)
 for (const { name, version, model } of routes) {
   const url = `${gateway.url}/${version}/responses`
 
-  t.test(`a left stream of ${name} is stored as incomplete, and its client gets the rest`, async t => {
+  t.test(`memory 12: a left stream of ${name} is stored as incomplete, and its client gets the rest`, async t => {
     const seen = await readUntilLeft(url, { model, input: '[[reason:because]][[tick:40]][[len:50]]' }, 3)
     const { id } = seen[0].response
     let record: Loose
@@ -91,7 +91,7 @@ for (const { name, version, model } of routes) {
     t.ok(rest.every(({ sequence_number: number }) => number > last))
   })
 
-  t.test(`a failed stream of ${name} is stored as its client has seen it`, async t => {
+  t.test(`memory 12: a failed stream of ${name} is stored as its client has seen it`, async t => {
     const { text } = await postUntilCut(url, { model, input: '[[text:one two three]][[len:6]][[die:5]]', stream: true })
     const { type, response } = readFrames(text).at(-1)
     t.equal(type, 'response.failed')
@@ -101,7 +101,7 @@ for (const { name, version, model } of routes) {
   })
 }
 
-t.test('a stream that the drain cuts is stored as incomplete, with what its client has seen', async t => {
+t.test('memory 12: a stream that the drain cuts is stored as incomplete, with what its client has seen', async t => {
   for (const { name, version, model } of routes.slice(1, 4)) {
     const drained = await start(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' })
     const cut = postUntilCut(`${drained.gateway.url}/${version}/responses`, {
