@@ -15,6 +15,7 @@ import {
   writeChatProfile,
   writeNativeProfile
 } from '../../support/profile-gateway.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { findToolchain } from './toolchains.ts'
 
 /** More than the programs of a language take on a busy machine. */
@@ -54,7 +55,9 @@ export async function testLanguage(t: Test, language: string, counts: Readonly<R
         UPSTREAM_BASE_URL: undefined,
         UPSTREAM_AUTH_URL: emulator.authUrl,
         GATEWAY_ENABLE_API_KEY_AUTH: 'true',
-        GATEWAY_API_KEY: KEY
+        GATEWAY_API_KEY: KEY,
+        // Some clients leave their history to the gateway.
+        GATEWAY_RESPONSES_STORE_DSN: `sqlite:${join(createTemporaryFolder(t), 'responses.sqlite')}`
       },
       profiles: [
         writeNativeProfile({

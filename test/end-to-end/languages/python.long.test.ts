@@ -13,6 +13,13 @@ t.test('the SDKs of Python and LangChain', { skip: whyNotBuilt('python'), timeou
     'langchain-openai': 5,
     'langchain-openai responses': 5,
     'langchain-anthropic': 5,
-    'langchain-google-genai': 5
+    'langchain-google-genai': 5,
+    'openai, previous_response_id': 2,
+    'openai, conversation': 2,
+    'langchain-openai, use_previous_response_id': 2,
+    'openai-agents, previous_response_id': 2,
+    'openai-agents, session': 2,
+    'openai-agents, session of its own': 2,
+    'llama-index': 2
   })
 )

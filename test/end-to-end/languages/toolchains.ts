@@ -17,20 +17,28 @@ export interface Toolchain {
 }
 
 const PYTHON = join('.venv', 'bin', 'python')
+/** With the packages that need an older generation of `openai`. */
+const OLDER_PYTHON = join('.venv-openai-2', 'bin', 'python')
+const INSTALL = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r'] as const
 
 export const toolchains: readonly Toolchain[] = [
   {
     language: 'python',
     programs: ['python3'],
     folder: join(import.meta.dirname, 'python'),
-    built: PYTHON,
+    built: OLDER_PYTHON,
     build: [
       ['python3', '-m', 'venv', '.venv'],
-      [PYTHON, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
+      [PYTHON, ...INSTALL, 'requirements.txt'],
+      ['python3', '-m', 'venv', '.venv-openai-2'],
+      [OLDER_PYTHON, ...INSTALL, 'requirements-openai-2.txt']
     ],
-    runs: ['openai_checks', 'anthropic_checks', 'genai_checks', 'langchain_checks'].map(
-      name => [PYTHON, `${name}.py`] as const
-    )
+    runs: [
+      ...['openai_checks', 'anthropic_checks', 'genai_checks', 'langchain_checks', 'memory_checks'].map(
+        name => [PYTHON, `${name}.py`] as const
+      ),
+      [OLDER_PYTHON, 'llama_index_checks.py']
+    ]
   },
   {
     language: 'go',
