@@ -609,7 +609,7 @@ async function testConversations(t: Test, open: Open): Promise<void> {
 }
 
 async function testOwners(t: Test, open: Open): Promise<void> {
-  t.test('an owner reaches nothing of another one', async t => {
+  t.test('memory 8: an owner reaches nothing of another one', async t => {
     const store = await open(t)
     const record = makeRecord({ status: 'in_progress', isBackground: true })
     const conversation = makeConversation()
@@ -672,7 +672,7 @@ async function testOwners(t: Test, open: Open): Promise<void> {
 }
 
 async function testBounds(t: Test, open: Open): Promise<void> {
-  t.test('what is too large is not stored', async t => {
+  t.test('memory 11: what is too large is not stored', async t => {
     const store = await open(t, { maxBytes: 10_000 })
     const large = makeItem('x'.repeat(10_000))
     for (const changes of [{ input: [large] }, { output: [large] }, { body: bytesOf({ text: 'x'.repeat(10_000) }) }]) {
@@ -716,7 +716,7 @@ async function testBounds(t: Test, open: Open): Promise<void> {
       t.equal(await isThere(id), true, 'nothing was stored, so nothing gives way')
   })
 
-  t.test('threads expire as a whole after their last use', async t => {
+  t.test('memory 9: threads expire as a whole after their last use', async t => {
     const clock = createStandingClock()
     const store = await open(t, { nowMs: clock.nowMs, retentionDays: 2 })
     const [old] = await saveChain(store, { length: 3 })
@@ -821,7 +821,7 @@ async function testRestarts(t: Test, makeDatabase: MakeDatabase): Promise<void> 
     )
   })
 
-  t.test('content of the previous key is read, and no other key is taken', async t => {
+  t.test('memory 10: content of the previous key is read, and no other key is taken', async t => {
     const openAgain = await makeDatabase(t)
     const [old, current] = [randomBytes(32), randomBytes(32)]
     const first = await openAgain({ key: old })

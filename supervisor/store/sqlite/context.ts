@@ -16,6 +16,8 @@ export interface SqliteContext {
   /** 0: no limit. */
   readonly maxBytesPerOwner: number
   readonly retentionMs: number
+  /** Content of one answer. */
+  readonly answerBytesMax: number
 }
 
 /** Where content is charged. */

@@ -9,6 +9,7 @@ import type {
   SaveResult,
   StoredItem
 } from '../../../shared/memory/store.ts'
+import type { CountBytes } from '../answer-size.ts'
 import type { SqliteContext } from './context.ts'
 import type { Items } from './items.ts'
 import type { Owners } from './owners.ts'
@@ -29,7 +30,7 @@ export interface Conversations {
   appendTurn(thread: number, numbers: readonly number[]): number
   list(id: OwnedId, page: Page): PagedItems
   /** The items by turns, up to a place. */
-  readTurns(thread: number, lastPosition?: number): StoredItem[][]
+  readTurns(thread: number, count: CountBytes, lastPosition?: number): StoredItem[][]
   readItem(item: Argument<'readConversationItem'>): StoredItem | undefined
   removeItem(item: Argument<'deleteConversationItem'>): boolean
   acquire(acquire: Argument<'acquireConversation'>): 'acquired' | 'busy' | undefined
@@ -57,7 +58,7 @@ const PLACED = `SELECT position, turn, number, id, content FROM conversation_ite
   WHERE conversation_items.thread = ?`
 export function createConversations(options: ConversationsOptions): Conversations {
   const { context, owners, threads, items, removal } = options
-  const { database, sealing, ledger, nowMs, maxBytes } = context
+  const { database, sealing, ledger, nowMs, maxBytes, answerBytesMax } = context
   const insertPlace = database.prepare<[number, number, number, number]>(
     'INSERT INTO conversation_items (thread, position, turn, item) VALUES (?, ?, ?, ?)'
   )
@@ -197,16 +198,24 @@ export function createConversations(options: ConversationsOptions): Conversation
       if (after !== undefined && cursor === undefined) return 'unknown_cursor'
       const rows =
         order === 'asc'
-          ? selectAfter.all(thread.number, cursor?.position ?? -1, limit + 1)
-          : selectBefore.all(thread.number, cursor?.position ?? Number.MAX_SAFE_INTEGER, limit + 1)
-      return { items: rows.slice(0, limit).map(items.open), hasMore: rows.length > limit }
+          ? selectAfter.iterate(thread.number, cursor?.position ?? -1, limit + 1)
+          : selectBefore.iterate(thread.number, cursor?.position ?? Number.MAX_SAFE_INTEGER, limit + 1)
+      const page: StoredItem[] = []
+      let bytes = 0
+      for (const row of rows) {
+        // A page of large items is shorter than asked for.
+        if (page.length === limit || bytes > answerBytesMax) return { items: page, hasMore: true }
+        page.push(items.open(row))
+        bytes += row.content.length
+      }
+      return { items: page, hasMore: false }
     },
-    readTurns(thread, lastPosition = Number.MAX_SAFE_INTEGER) {
+    readTurns(thread, count, lastPosition = Number.MAX_SAFE_INTEGER) {
       const turns = new Map<number, StoredItem[]>()
-      for (const row of selectTurns.all(thread, lastPosition)) {
+      for (const row of selectTurns.iterate(thread, lastPosition)) {
         const turn = turns.get(row.turn) ?? []
         turns.set(row.turn, turn)
-        turn.push(items.open(row))
+        turn.push(...count([items.open(row)]))
       }
       return [...turns.values()]
     },

@@ -19,7 +19,10 @@ export interface Events {
   cancel(id: OwnedId): 'marked' | 'ended' | 'not_background' | undefined
 }
 
-export function createEvents({ database, sealing, ledger, nowMs }: SqliteContext, rows: ResponseRows): Events {
+export function createEvents(
+  { database, sealing, ledger, nowMs, answerBytesMax }: SqliteContext,
+  rows: ResponseRows
+): Events {
   const insert = database.prepare<[number, number, Buffer]>(
     'INSERT INTO events (response, last, content) VALUES (?, ?, ?)'
   )
@@ -61,10 +64,16 @@ export function createEvents({ database, sealing, ledger, nowMs }: SqliteContext
     read({ owner, id, after }) {
       const row = rows.find({ owner, id })
       if (row === undefined) return undefined
-      const events = select
-        .all(row.number, after)
-        .flatMap(({ last, content }) => unpackEvents(sealing.open(content, `events ${id} ${last}`)))
-      return { events: events.filter(({ sequenceNumber }) => sequenceNumber > after), status: rows.statusOf(row) }
+      const events: StoredEvent[] = []
+      let bytes = 0
+      for (const { last, content } of select.iterate(row.number, after)) {
+        // What is left is asked for later: a reader goes on until it finds the end.
+        if (bytes > answerBytesMax) return { events, status: 'in_progress' }
+        const unpacked = unpackEvents(sealing.open(content, `events ${id} ${last}`))
+        events.push(...unpacked.filter(({ sequenceNumber }) => sequenceNumber > after))
+        bytes += content.length
+      }
+      return { events, status: rows.statusOf(row) }
     },
     cancel(id) {
       const row = rows.find(id)

@@ -4,6 +4,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import { clearTimeout, setTimeout } from 'node:timers'
 import Database from 'better-sqlite3'
 import { readStoreDsn } from '../../../shared/memory/dsn.ts'
+import { ANSWER_BYTES_MAX } from '../answer-size.ts'
 import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../engine.ts'
 import { createSealing, type Sealing } from '../sealing.ts'
 import type { SqliteContext } from './context.ts'
@@ -43,6 +44,8 @@ const KEY_CHECK = Buffer.from('responses store')
 export interface SqliteStoreOptions extends StoreEngineOptions {
   /** How long a question waits for a locked database. */
   readonly patienceMs?: number
+  /** Content of one answer: a longer history is refused, longer lists come in more pages. */
+  readonly answerBytesMax?: number
 }
 
 export interface SqliteStore extends OpenStore {
@@ -52,7 +55,15 @@ export interface SqliteStore extends OpenStore {
 
 /** Opens or creates the file. Rejects with `StoreOpenError`. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  const { nowMs, maxBytes, maxBytesPerOwner, retentionDays, log, patienceMs = PATIENCE_MS } = options
+  const {
+    nowMs,
+    maxBytes,
+    maxBytesPerOwner,
+    retentionDays,
+    log,
+    patienceMs = PATIENCE_MS,
+    answerBytesMax = ANSWER_BYTES_MAX
+  } = options
   const path = readPath(options.dsn)
   const sealing = createSealing(options)
   const database = openFile(path, { isAllowed: options.autoMigrate, sealing })
@@ -67,7 +78,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     nowMs,
     maxBytes,
     maxBytesPerOwner,
-    retentionMs: retentionDays * DAY_MS
+    retentionMs: retentionDays * DAY_MS,
+    answerBytesMax
   }
   const { ledger } = context
   const [owners, threads, items] = [createOwners(context), createThreads(context), createItems(context)]

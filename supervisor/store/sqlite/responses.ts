@@ -12,6 +12,7 @@ import {
   type SaveResult,
   type StoredItem
 } from '../../../shared/memory/store.ts'
+import { type CountBytes, createByteCount } from '../answer-size.ts'
 import { cutPage } from '../item-pages.ts'
 import type { Place, SqliteContext } from './context.ts'
 import type { Conversations } from './conversations.ts'
@@ -29,7 +30,7 @@ export interface Responses {
   readHistory(question: HistoryQuestion): History
   remove(id: OwnedId): boolean
   listInput(id: OwnedId, page: Page): PagedItems
-  /** The responses of a thread, oldest first. */
+  /** The responses of a thread, oldest first; fewer where they are large. */
   readThread(id: string, limit: number): ResponseRecord[]
 }
 
@@ -80,7 +81,7 @@ const CHAIN = `WITH RECURSIVE chain (number, previous, depth) AS (
 
 export function createResponses(options: ResponsesOptions): Responses {
   const { context, owners, threads, items, rows, events, conversations, removal } = options
-  const { database, sealing, ledger, nowMs, maxBytes, maxBytesPerOwner } = context
+  const { database, sealing, ledger, nowMs, maxBytes, maxBytesPerOwner, answerBytesMax } = context
   const all = [...FIXED_COLUMNS, ...CONTENT_COLUMNS]
   const insert = database.prepare<[Values]>(
     `INSERT INTO responses (${all.join(', ')}) VALUES (${all.map(name => `@${name}`).join(', ')})`
@@ -212,29 +213,30 @@ export function createResponses(options: ResponsesOptions): Responses {
   ]
 
   /** The turns of a chain; undefined where one of its responses was deleted. */
-  function readChain(newest: ResponseRow): StoredItem[][] | undefined {
+  function readChain(newest: ResponseRow, count: CountBytes): StoredItem[][] | undefined {
     const chain = selectChain.all(newest.number)
     const first = chain[0]
     if (first === undefined || first.previous !== null) return undefined
-    if (first.is_in_conversation === 0) return chain.map(readTurn)
-    const conversation = conversations.readTurns(first.thread, first.last_position ?? undefined)
-    return [...conversation, ...(isInConversation(first.status) ? chain.slice(1) : chain).map(readTurn)]
+    const read = (row: ResponseRow) => count(readTurn(row))
+    if (first.is_in_conversation === 0) return chain.map(read)
+    const conversation = conversations.readTurns(first.thread, count, first.last_position ?? undefined)
+    return [...conversation, ...(isInConversation(first.status) ? chain.slice(1) : chain).map(read)]
   }
 
-  function readPrevious(owner: HistoryQuestion['owner'], id: string): History {
+  function readPrevious(owner: HistoryQuestion['owner'], id: string, count: CountBytes): History {
     const notFound = { kind: 'not-found', what: 'response', id } as const
     const row = rows.find({ owner, id })
     if (row === undefined) return notFound
     if (!isEnded(rows.statusOf(row))) return { ...notFound, kind: 'running' }
     if (row.upstream_thread !== null) return { kind: 'found', turns: [], threadId: row.upstream_thread, items: [] }
-    const turns = readChain(row)
+    const turns = readChain(row, count)
     return turns === undefined ? notFound : { kind: 'found', turns, items: [] }
   }
 
-  function readConversation(owner: HistoryQuestion['owner'], id: string): History {
+  function readConversation(owner: HistoryQuestion['owner'], id: string, count: CountBytes): History {
     const thread = conversations.find({ owner, id })
     if (thread === undefined) return { kind: 'not-found', what: 'conversation', id }
-    return { kind: 'found', turns: conversations.readTurns(thread.number), items: [] }
+    return { kind: 'found', turns: conversations.readTurns(thread.number, count), items: [] }
   }
 
   return {
@@ -245,15 +247,16 @@ export function createResponses(options: ResponsesOptions): Responses {
     },
     readHistory({ owner, previousResponseId, conversationId, itemIds }) {
       let history: History = { kind: 'found', turns: [], items: [] }
-      if (previousResponseId !== undefined) history = readPrevious(owner, previousResponseId)
-      else if (conversationId !== undefined) history = readConversation(owner, conversationId)
+      const count = createByteCount(answerBytesMax)
+      if (previousResponseId !== undefined) history = readPrevious(owner, previousResponseId, count)
+      else if (conversationId !== undefined) history = readConversation(owner, conversationId, count)
       if (history.kind !== 'found') return history
       const ownerNumber = itemIds.length === 0 ? undefined : owners.find(owner)
       const referenced: StoredItem[] = []
       for (const id of itemIds) {
         const item = findItem(ownerNumber, id)
         if (item === undefined) return { kind: 'not-found', what: 'item', id }
-        referenced.push(item)
+        referenced.push(...count([item]))
       }
       return { ...history, items: referenced }
     },
@@ -274,7 +277,15 @@ export function createResponses(options: ResponsesOptions): Responses {
     },
     readThread(id, limit) {
       const thread = threads.find(id)
-      return thread === undefined ? [] : rows.listThread(thread.number, limit).map(rows.read)
+      const found: ResponseRecord[] = []
+      let bytes = 0
+      for (const row of thread === undefined ? [] : rows.listThread(thread.number, limit)) {
+        if (bytes > answerBytesMax) break
+        const record = rows.read(row)
+        found.push(record)
+        bytes += countRecordBytes(record)
+      }
+      return found
     }
   }
 }

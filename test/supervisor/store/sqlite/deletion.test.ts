@@ -96,7 +96,7 @@ const ways: Record<string, (store: SqliteStore, word: string, advance: (ms: numb
 }
 
 for (const [name, use] of Object.entries(ways)) {
-  t.test(`${name}: nothing of it is left in the files after a checkpoint (memory case 21)`, async t => {
+  t.test(`memory 21: ${name}, and nothing of it is left in the files after a checkpoint`, async t => {
     let nowMs = Date.UTC(2026, 0, 5)
     const word = makeWord()
     const { store, countIn } = await open(t, { nowMs: () => nowMs })
@@ -152,7 +152,7 @@ t.test('deleted content gives its space back', async t => {
   t.ok(readFileSync(path).length < before * 1.5, `${readFileSync(path).length} bytes, before ${before}`)
 })
 
-t.test('with a key the files hold no plain text (memory case 10)', async t => {
+t.test('memory 10: with a key the files hold no plain text', async t => {
   const word = makeWord()
   const owner = { name: word, credential: word }
   for (const key of [randomBytes(32), undefined]) {

@@ -77,7 +77,7 @@ t.test('a file that is locked can be opened later', async t => {
   t.equal(await failureOf(`sqlite:${path}`), undefined)
 })
 
-t.test('a database of version 1 is brought to a later version with its responses', async t => {
+t.test('memory 16: a database of version 1 is brought to a later version with its responses', async t => {
   const path = createPath(t)
   const store = await open(t, path)
   const chain = await saveChain(store, { length: 3 })
