@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
+import { createDrainGate } from '../../../worker/http/drain-gate.ts'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { get, post } from '../../support/client.ts'
@@ -202,4 +203,20 @@ t.test('refused requests, refused keys and unknown paths leave the count at zero
   t.equal((await get(`${url}/v1/messages`)).status, 405)
   await drainGate.whenIdle()
   t.equal(drainGate.activeRequests, 0)
+})
+
+t.test('a drain waits for work that outlives its request', async t => {
+  const gate = createDrainGate()
+  const work = Promise.withResolvers<void>()
+  gate.hold(work.promise)
+  gate.hold(Promise.reject(new Error('It failed.')))
+  let isIdle = false
+  const idle = gate.whenIdle().then(() => {
+    isIdle = true
+  })
+  await new Promise(resolve => setImmediate(resolve))
+  t.notOk(isIdle)
+  t.equal(gate.activeRequests, 0)
+  work.resolve()
+  await idle
 })

@@ -167,3 +167,44 @@ t.test('a response that runs in the background is no failure for the client that
   t.equal(read('{"model":"a","input":"x","background":true}').at(-1)?.type, 'finish')
   t.throws(() => read('{"model":"a","input":"x"}'), { code: 'provider_protocol_error' })
 })
+
+t.test(
+  "memory 3: where the gateway keeps the state, the response has its members in place of the provider's",
+  async t => {
+    const turn = { id: 'resp_own', isStored: true, previousResponseId: 'resp_before', conversationId: 'conv_1' }
+    const { reading } = send('{"model":"alias","input":"hi","store":false}', { turn })
+    const editor = responsesSameWire.createEditor({ publicModel: 'alias', reading, createNonce: () => '' })
+    const own = '"id":"resp_own"'
+    t.equal(
+      String(
+        editor.editBody(
+          Buffer.from('{"id":"resp_1","model":"exact","store":false,"previous_response_id":null,"n":1.0}')
+        )
+      ),
+      `{${own},"model":"alias","store":true,"previous_response_id":"resp_before","n":1.0,"conversation":{"id":"conv_1"}}`
+    )
+    t.equal(
+      String(
+        editor.editFrame(
+          Buffer.from('data: {"type":"response.created","response":{"id":"resp_1","model":"exact"}}\n\n')
+        )
+      ),
+      `data: {"type":"response.created","response":{${own},"model":"alias","store":true,"previous_response_id":"resp_before","conversation":{"id":"conv_1"}}}\n\n`
+    )
+    const delta = 'data: {"type":"response.output_text.delta","delta":"resp_1"}\n\n'
+    t.equal(String(editor.editFrame(Buffer.from(delta))), delta)
+  }
+)
+
+t.test('memory 3: where the gateway keeps the state, reasoning comes back encrypted or not at all', async t => {
+  const turn = { id: 'resp_own', isStored: true }
+  const body =
+    '{"model":"alias","input":[{"type":"reasoning","id":"rs_1","summary":[]},' +
+    '{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"gAAAA"},{"role":"user","content":"x"}],"include":["x"]}'
+  t.match(send(body, { turn }).body, {
+    input: [{ id: 'rs_2' }, { role: 'user' }],
+    include: ['x', 'reasoning.encrypted_content']
+  })
+  t.match(send(body).body, { input: [{ id: 'rs_1' }, { id: 'rs_2' }], include: ['x'] })
+  t.same(send(body, { turn, features: ['text'] }).body.include, ['x'])
+})

@@ -310,3 +310,44 @@ t.test('the call of a custom tool that is cut has no done event', async t => {
   t.match(response.output, [{ type: 'custom_tool_call', status: 'incomplete', input: 'abc' }])
   t.notOk(events.some(({ type }) => type === 'response.custom_tool_call_input.done'))
 })
+
+t.test(
+  'memory 12: a stream can be written as it is so far, with its open item, and goes on as if nothing was asked',
+  async t => {
+    const call: NormalizedEvent[] = [
+      { type: 'tool-call-start', index: 0, id: 'call_1', name: 'f' },
+      { type: 'tool-call-delta', index: 0, arguments: '{"a"' }
+    ]
+    const reads: NormalizedEvent[][] = [
+      [start, { type: 'reasoning-start' }, { type: 'reasoning-delta', text: 'why' }],
+      [{ type: 'reasoning-end' }, { type: 'text-start' }, { type: 'text-delta', text: 'on' }],
+      [{ type: 'text-delta', text: 'e' }, { type: 'text-end' }],
+      call
+    ]
+    const plain = createResponsesStreamWriter(responseContext())
+    const asked = createResponsesStreamWriter(responseContext())
+    const partials = reads.map(read => {
+      t.equal(joinFrames(asked.write(read)), joinFrames(plain.write(read)))
+      return JSON.parse(asked.writePartial?.().response ?? '')
+    })
+    t.equal(joinFrames(asked.write([finish()])), joinFrames(plain.write([finish()])))
+    for (const partial of partials) t.match(partial, { status: 'incomplete', error: null, object: 'response' })
+    const outputs = partials.map(({ output }) => output)
+    t.match(outputs[0], [{ type: 'reasoning', summary: [{ text: 'why' }] }])
+    t.match(outputs[1], [{ type: 'reasoning' }, { type: 'message', status: 'incomplete', content: [{ text: 'on' }] }])
+    t.match(outputs[2], [{ type: 'reasoning' }, { type: 'message', status: 'completed', content: [{ text: 'one' }] }])
+    t.match(outputs[3]?.[2], { type: 'function_call', status: 'incomplete', arguments: '{"a"' })
+  }
+)
+
+t.test('memory 2: a response of the memory has its own id in every event and in the ids of its items', async t => {
+  const turn = { id: `resp_${'k'.repeat(32)}`, isStored: true, previousResponseId: 'resp_1', conversationId: 'conv_1' }
+  const context = responseContext()
+  context.request.turn = turn
+  context.needsFinalId = true
+  const written = writeStream([[{ ...start, conversationId: 'th' }, ...text], [finish('th2')]], context)
+  t.same(ids(written), [turn.id])
+  const { response } = readResponsesStrictly(written)
+  t.match(response, { store: true, previous_response_id: 'resp_1', conversation: { id: 'conv_1' } })
+  t.match(response, { output: [{ id: `msg_${'k'.repeat(32)}` }] })
+})
