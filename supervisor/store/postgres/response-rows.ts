@@ -80,21 +80,18 @@ interface PathRow {
   readonly key: Buffer
 }
 
-/** The items of turns, without content, from the last one back. Each walk goes by the primary key of items. */
+/** The items of turns from the last one back. Each walk goes by the primary key of items. */
 const PATHS = `WITH RECURSIVE path AS (
-    SELECT r.id AS response, 0 AS step, i.key, i.parent FROM gateway_responses r
+    SELECT r.id AS response, 0 AS step, i.key, i.parent, i.id, i.content FROM gateway_responses r
       JOIN gateway_responses_items i ON i.key = r.last_item WHERE r.id = ANY($1::text[])
     UNION ALL
-    SELECT path.response, path.step + 1, i.key, i.parent
+    SELECT path.response, path.step + 1, i.key, i.parent, i.id, i.content
       FROM path JOIN gateway_responses_items i ON i.key = path.parent
   )`
 
 /** The items of one turn without content, first to last. */
 export async function listPath(run: Run, id: string): Promise<Array<{ readonly key: Buffer; readonly id: string }>> {
-  const rows = await run<{ key: Buffer; id: Buffer }>(
-    `${PATHS} SELECT path.key, i.id FROM path JOIN gateway_responses_items i ON i.key = path.key ORDER BY path.step DESC`,
-    [[id]]
-  )
+  const rows = await run<{ key: Buffer; id: Buffer }>(`${PATHS} SELECT key, id FROM path ORDER BY step DESC`, [[id]])
   return rows.map(row => ({ key: row.key, id: row.id.toString() }))
 }
 
@@ -107,8 +104,7 @@ export async function readTurns(
   const turns = new Map<string, StoredItem[]>(ids.map(id => [id, []]))
   if (ids.length === 0) return turns
   const rows = await run<ContentRow & PathRow>(
-    `${PATHS} SELECT path.response, path.key, i.id, i.content
-     FROM path JOIN gateway_responses_items i ON i.key = path.key ORDER BY path.step DESC`,
+    `${PATHS} SELECT response, key, id, content FROM path ORDER BY step DESC`,
     [ids]
   )
   for (const row of rows) turns.get(row.response)?.push(openItem(context, row))
@@ -184,13 +180,12 @@ export async function readChain(
     ),
     run<ContentRow & { readonly response: string }>(
       `${CHAIN}, path AS (
-         SELECT chain.id AS response, 0 AS step, i.key, i.parent
+         SELECT chain.id AS response, 0 AS step, i.key, i.parent, i.id, i.content
            FROM chain JOIN gateway_responses_items i ON i.key = chain.last_item
          UNION ALL
-         SELECT path.response, path.step + 1, i.key, i.parent
+         SELECT path.response, path.step + 1, i.key, i.parent, i.id, i.content
            FROM path JOIN gateway_responses_items i ON i.key = path.parent
-       ) SELECT path.response, path.key, i.id, i.content
-         FROM path JOIN gateway_responses_items i ON i.key = path.key ORDER BY path.step DESC`,
+       ) SELECT response, key, id, content FROM path ORDER BY step DESC`,
       [id, owner]
     )
   ])

@@ -1,5 +1,6 @@
 // Several hosts on one database (memory.md 6): each engine here stands for the store process of one of them.
 import t from 'tap'
+import { startTcpSwitch } from '../../../../ops/bench/tcp-switch.ts'
 import type { StoredItem } from '../../../../shared/memory/store.ts'
 import { StoreOpenError } from '../../../../supervisor/store/engine.ts'
 import { startPostgres } from '../../../support/postgres.ts'
@@ -270,5 +271,19 @@ t.test('after the server was away the store answers again by itself', async t =>
   await t.rejects(store.saveResponse({ owner: ALICE, record: makeRecord() }))
   await server.start()
   t.ok(await store.readResponse({ owner: ALICE, id: record?.id ?? '' }))
+  t.equal(await store.saveResponse({ owner: ALICE, record: makeRecord() }), 'saved')
+})
+
+t.test('a server that falls silent is asked again over new connections', async t => {
+  const database = await createDatabase()
+  const relay = await startTcpSwitch(server.port)
+  t.teardown(() => relay.close())
+  const store = await database.open({ dsn: database.dsn.replace(`:${server.port}/`, `:${relay.port}/`) })
+  const [record] = await saveChain(store, { length: 1 })
+  relay.cut('silent')
+  const reading = () => store.readResponse({ owner: ALICE, id: record?.id ?? '' })
+  await Promise.all([t.rejects(reading()), t.rejects(store.saveResponse({ owner: ALICE, record: makeRecord() }))])
+  await relay.restore()
+  t.ok(await reading())
   t.equal(await store.saveResponse({ owner: ALICE, record: makeRecord() }), 'saved')
 })
