@@ -35,5 +35,6 @@ export function writeCompactionKey({ key, isLasting }: CompactionKey): WrittenCo
 }
 
 export function readCompactionKey({ key, isLasting }: WrittenCompactionKey): CompactionKey {
-  return { key: Buffer.from(key, 'base64'), isLasting }
+  // A copy: a thread gets the whole memory that a small buffer shares with others.
+  return { key: new Uint8Array(Buffer.from(key, 'base64')), isLasting }
 }

@@ -12,7 +12,7 @@ t.test('memory 18: the key is the same for every process with the same setting',
   t.equal(own.key.length, 32)
   t.notSame(derive({ GATEWAY_FINGERPRINT_KEY: 'another' }).key, own.key)
   t.strictSame(derive({ GATEWAY_FINGERPRINT_KEY: 'a secret', GATEWAY_RESPONSES_STORE_KEY: STORE_KEY }).key, own.key)
-  t.strictSame(readCompactionKey(writeCompactionKey(own)).key, Buffer.from(own.key))
+  t.strictSame(readCompactionKey(writeCompactionKey(own)).key, new Uint8Array(own.key))
 })
 
 t.test('memory 18: the key of the store serves where it is the only one', async t => {

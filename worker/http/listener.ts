@@ -139,8 +139,9 @@ export function createListener(
   }
 
   function createServer(tls: ListenOptions['tls'], mayUpgrade = true): Server {
-    const server =
-      tls === undefined ? http.createServer(SERVER_OPTIONS) : createHttpsServer({ ...SERVER_OPTIONS, ...tls })
+    const upgrading = isUpgraded === undefined || !mayUpgrade ? {} : { shouldUpgradeCallback: isUpgraded }
+    const options = { ...SERVER_OPTIONS, ...upgrading }
+    const server = tls === undefined ? http.createServer(options) : createHttpsServer({ ...options, ...tls })
     server.on('request', onRequest)
     // `100 Continue` is sent when the body is read, after the stages have accepted the head.
     server.on('checkContinue', onRequest)
@@ -148,7 +149,7 @@ export function createListener(
     server.on('clientError', onClientError)
     server.on('connect', onConnect)
     server.on('timeout', closeTimedOut)
-    // With a listener for it, node gives up every connection whose client asks for another protocol.
+    // Before version 24.9, which has the option above, node gives up every connection whose client asks for another protocol.
     if (isUpgraded !== undefined && mayUpgrade) {
       server.on('upgrade', createUpgradeHandler({ isServed: isUpgraded, handle, connect }))
     }

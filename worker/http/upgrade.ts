@@ -107,7 +107,10 @@ export function endResponse(outgoing: ServerResponse, socket: Socket): void {
   outgoing.emit('close')
 }
 
-/** Serves the connection as if the upgrade had not been asked for, as a server without upgrades does. */
+/**
+ * Serves the connection as if the upgrade had not been asked for, as a server without upgrades does. Only an older node gives up such a
+ * connection, and then the body of its request comes behind the head.
+ */
 function passOn({ incoming, socket, head }: Received, connect: ConnectLocally): void {
   const { method, url, httpVersion, rawHeaders } = incoming
   const lines = [`${method} ${url} HTTP/${httpVersion}`]

@@ -1,6 +1,8 @@
 // WebSockets on `/responses` (memory.md 5), with the official SDK and with frames of our own.
 
 import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
 import t, { type Test } from 'tap'
@@ -13,6 +15,7 @@ import {
   startGateway
 } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 import { getWithAnyHeaders, WEBSOCKET_HEADERS } from '../../support/upgrade-client.ts'
 import { lastReceived, received } from '../../support/upstream.ts'
 import { readRecordedRequests } from '../agents/recorded.ts'
@@ -40,9 +43,10 @@ async function open(
   t: Test,
   { url }: Pick<ServingGateway, 'url'>,
   path = '/v1/responses',
-  headers = {}
+  headers = {},
+  options = {}
 ): Promise<Client> {
-  const socket = new WebSocket(url.replace('http', 'ws') + path, { headers })
+  const socket = new WebSocket(url.replace('http', 'ws') + path, { ...options, headers })
   t.teardown(() => socket.terminate())
   const events: Loose[] = []
   let wake: () => void = () => undefined
@@ -227,7 +231,52 @@ t.test('memory 19: other upgrades, and other paths, are served as if nothing had
   t.equal((await getWithAnyHeaders(`${gateway.url}/v1/nope`, WEBSOCKET_HEADERS)).status, 404)
   const other = { ...WEBSOCKET_HEADERS, upgrade: 'h2c' }
   t.equal((await getWithAnyHeaders(`${gateway.url}/v1/responses`, other)).status, 405)
+  // Java's client asks for h2c with its first request, which may have a body.
+  const body = JSON.stringify({ model, input: '[[text:from Java]]' })
+  const head = `POST /v1/responses HTTP/1.1\r\nhost: a\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: AA\r\ncontent-length: ${body.length}\r\n\r\n`
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(gateway.url).port) })
+  socket.write(head)
+  socket.write(body)
+  const pieces: Uint8Array[] = []
+  for await (const piece of socket) pieces.push(piece)
+  const answer = Buffer.concat(pieces).toString()
+  t.match(answer, 'from Java')
+  t.match(answer, /^HTTP\/1.1 200 OK\r\n/)
 })
+
+t.test('memory 19: over TLS too', async t => {
+  const fixtures = new URL('../../ops/emulator/fixtures/', import.meta.url).pathname
+  const secure = await start(t, {
+    GATEWAY_USE_HTTPS: 'true',
+    GATEWAY_HTTPS_KEY_FILE: `${fixtures}server.key`,
+    GATEWAY_HTTPS_CERT_FILE: `${fixtures}server.pem`
+  })
+  const url = secure.url.replace(/^http:/, 'https:')
+  const client = await open(t, { url }, '/v1/responses', {}, { rejectUnauthorized: false })
+  t.match((await client.ask(create('[[text:ok]]'))).at(-1), { type: 'response.completed' })
+})
+
+t.test(
+  'memory 19: with a store, stored responses are continued on any connection, and others on their own',
+  async t => {
+    const file = join(createTemporaryFolder(t), 'responses.sqlite')
+    const storing = await start(t, { GATEWAY_RESPONSES_STORE_DSN: `sqlite:${file}` })
+    const one = await open(t, storing)
+    const other = await open(t, storing)
+    const stored = (await one.ask(create('My name is Ada. [[text:noted]]'))).at(-1).response
+    t.equal(stored.store, true)
+    const next = { previous_response_id: stored.id }
+    const unstored = (await other.ask(create('Who am I? [[text:Ada]]', { ...next, store: false }))).at(-1).response
+    t.match(JSON.stringify(sentInput().messages), /My name is Ada.*noted.*Who am I/)
+    t.equal(unstored.store, false)
+    const [foreign] = await one.ask(create('x', { previous_response_id: unstored.id }))
+    t.match(foreign, { type: 'error', status: 404, error: { code: 'previous_response_not_found' } })
+    t.match((await one.ask(create('Go on. [[text:ok]]', { previous_response_id: stored.id }))).at(-1), {
+      type: 'response.completed',
+      response: { store: true, previous_response_id: stored.id }
+    })
+  }
+)
 
 t.test('memory 19: a message beyond the limit of a body closes the connection with 1009', async t => {
   const small = await start(t, { GATEWAY_MAX_REQUEST_BODY_BYTES: '1000' })

@@ -12,7 +12,7 @@ import { createTemporaryFolder } from '../../support/temporary.ts'
 import { askIn, families } from './support.ts'
 
 /** Packages of features that are off by default, and `ajv`, with which the framework would compile schemas. */
-const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs', 'ajv']
+const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs', 'ajv', 'ws']
 
 /** A module for `--import` that writes the URL of each module that its process resolves into a file, with the process before it. */
 function createProbe(t: Test): { option: string; readWorkerModules: () => string[] } {
@@ -70,6 +70,7 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
     urls.some(url => /\/worker\/(observation\/(tracing|metrics)|translation\/(describe-call|capture|debug))/.test(url))
   )
   t.notOk(urls.some(url => /\/worker\/(debug|admin|traffic|routes\/(debug|admin))|\/client\/write-request/.test(url)))
+  t.notOk(urls.some(url => url.includes('/routes/responses-websocket/')))
   t.notOk(urls.some(url => /\/worker\/memory\/(store-|open-turn)|\/supervisor\/store\//.test(url)))
 })
 
