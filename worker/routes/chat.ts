@@ -142,7 +142,10 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const { context } = reply.request
     let isStarted = false
     try {
-      const call = await read(context, outside, turn)
+      const call = await read(context, outside, turn).catch((thrown: unknown) => {
+        if (!turn.shorten(thrown)) throw thrown
+        return read(context, outside, turn)
+      })
       isStarted = true
       await operation.runInBackground?.({
         reply,

@@ -8,11 +8,12 @@ import { post } from '../../support/client.ts'
 import { readLog } from '../../support/in-process-gateway.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
 import { openTemporaryStore } from '../../support/response-store.ts'
-import { NATIVE_ALIAS, providers, responses, startBridge } from '../bridge/providers/index.ts'
+import { chat, NATIVE_ALIAS, providers, responses, startBridge } from '../bridge/providers/index.ts'
 import type { Loose } from './memory-support.ts'
 
 /** A service of this wire whose state the gateway keeps. */
 const OWN_STATE = 'own-state/gpt'
+const NARROW = 'chat/narrow'
 const OWNER = { name: '' }
 
 const store = await openTemporaryStore(t)
@@ -26,6 +27,11 @@ const { gateway } = await startBridge(t, {
       baseUrl: responses.baseUrl(emulator, 'keyless', 'responses-keyless'),
       aliases: [{ alias: OWN_STATE, model: responses.models.keyless, more: {} }],
       more: { ...responses.more, state: 'gateway' }
+    }),
+    writeChatProfile({
+      id: 'narrow',
+      baseUrl: chat.baseUrl(emulator, 'keyless', 'chat-keyless'),
+      aliases: [{ alias: NARROW, limits: { context_window: 1500, max_output_tokens: 100 } }]
     })
   ]
 })
@@ -179,4 +185,47 @@ t.test('a response that is deleted while it runs ends and stays deleted', async 
   t.equal(await store.deleteResponse(owned), true)
   while (countEnded() === ended) await sleep(20)
   t.equal(await store.readResponse(owned), undefined)
+})
+
+t.test('a turn in the background is the only one of its conversation until it ends', async t => {
+  const conversation = (await post(`${gateway.url}/v1/conversations`, {})).json.id
+  const { json } = await create('v1', {
+    model: NATIVE_ALIAS,
+    input: 'my name is Ada[[tick:40]][[len:20]]',
+    conversation
+  })
+  t.match(json, { status: 'queued', conversation: { id: conversation } })
+  const next = await post(`${gateway.url}/v1/responses`, { model: NATIVE_ALIAS, input: '[[recall]]', conversation })
+  t.equal((await read(json.id)).record.status, 'completed', 'the next one has waited')
+  t.match(JSON.stringify(next.json.output), /my name is Ada/)
+})
+
+t.test('truncation auto leaves the oldest turns out in the background too', async t => {
+  let previous: string | undefined
+  for (const word of ['first-word', 'second-word', 'third-word']) {
+    const input = `${word} ${'word '.repeat(300)}`
+    const turn = { model: NARROW, input, previous_response_id: previous }
+    previous = (await post(`${gateway.url}/v1/responses`, turn)).json.id
+  }
+  const body = { model: NARROW, input: `[[recall]] ${'word '.repeat(300)}`, previous_response_id: previous }
+  const refused = await create('v1', body)
+  t.equal(refused.status, 400, 'what is wrong before the call is an error at once')
+  const { json } = await create('v1', { ...body, truncation: 'auto' })
+  const { body: response } = await whenEnded(json.id)
+  t.equal(response.status, 'completed')
+  t.match(JSON.stringify(response.output), /third-word/)
+  t.notMatch(JSON.stringify(response.output), /first-word/)
+})
+
+t.test('a large request runs in the background like a small one', async t => {
+  const instructions = 'x'.repeat(600_000)
+  const { json } = await create('v2', {
+    model: NATIVE_ALIAS,
+    input: `[[text:Hello]]${'y'.repeat(900_000)}`,
+    instructions
+  })
+  t.match(json, { status: 'queued', instructions })
+  const { record, body } = await whenEnded(json.id)
+  t.match(body, { status: 'completed', instructions })
+  t.ok((record.input[0]?.json.byteLength ?? 0) > 900_000)
 })
