@@ -115,6 +115,7 @@ export class SocketConnection {
     const end = await exchange.ended
     this.#exchange = undefined
     this.#idle.refresh()
+    if (end === undefined || end.isFailed) this.#forgetContinued(message)
     if (end !== undefined) this.#keep(message, history, end)
     if (this.#isEnding) this.#options.webSocket.close(GOING_AWAY)
   }
@@ -140,6 +141,11 @@ export class SocketConnection {
       historyLength: isContinued ? history.length : 0,
       send: data => this.#send(addStreamId(data, streamId))
     })
+  }
+
+  /** A client that goes on after a failed continuation has to send its whole input: so the Open Responses specification has it. */
+  #forgetContinued({ previousResponseId }: CreateMessage): void {
+    if (previousResponseId !== undefined) this.#recent.forget(previousResponseId)
   }
 
   #keep(

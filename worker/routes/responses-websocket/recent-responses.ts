@@ -29,6 +29,10 @@ export class RecentResponses {
     }
   }
 
+  forget(id: string): void {
+    this.#histories.delete(id)
+  }
+
   #countBytes(): number {
     const items = new Set([...this.#histories.values()].flat())
     let bytes = 0

@@ -89,4 +89,7 @@ t.test('memory 19: the last responses of a connection are bounded in number and 
   for (let index = 0; index < 20; index++) recent.keep(String(index), [Buffer.alloc(1)])
   t.equal(recent.find('3'), undefined)
   t.ok(recent.find('4'))
+  recent.forget('4')
+  t.equal(recent.find('4'), undefined)
+  t.ok(recent.find('5'))
 })
