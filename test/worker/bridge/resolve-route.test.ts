@@ -294,3 +294,23 @@ t.test('an alias is local when one of its providers may reach what its clients c
   const local = [...routes.aliases].filter(([, route]) => route.capabilities?.isLocal === true).map(([name]) => name)
   t.same(local.sort(), ['of-loopback', 'of-loopback-target', 'of-private', 'of-private-target'])
 })
+
+t.test(
+  'the gateway keeps the state of a Responses wire where the profile says so, or the alias has several targets',
+  async t => {
+    const wire = 'responses' as const
+    const targets = ['p3', 'p4'].map(profileId => ({ profileId, upstreamModel: 'm', weight: 1, priority: 0 }))
+    const resolver = createResolver(
+      makeProfileSet([
+        makeProfile('p1', [makeAlias('default')], { wire }),
+        makeProfile('p2', [makeAlias('ours')], { wire, state: 'gateway' }),
+        makeProfile('p3', [makeAlias('theirs'), makeAlias('several', { targets })], { wire }),
+        makeProfile('p4', [], { wire }),
+        makeProfile('p5', [makeAlias('chat')]),
+        { ...vllm, state: 'gateway' }
+      ])
+    )
+    for (const model of ['default', 'theirs', 'chat']) t.equal(resolver.chat(model).isStateOurs, undefined, model)
+    for (const model of ['ours', 'several', 'vllm/a']) t.equal(resolver.chat(model).isStateOurs, true, model)
+  }
+)
