@@ -112,6 +112,7 @@ export interface ReadEvents extends OwnedId {
   readonly after: number
 }
 
+/** Many events come in several pages; a page that is not the last has the status `in_progress`, so that its reader asks again. */
 export interface EventPage {
   readonly events: readonly StoredEvent[]
   readonly status: ResponseStatus
