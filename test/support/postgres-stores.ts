@@ -1,8 +1,8 @@
 // Stores of responses on databases of one Postgres server, for tests that open several engines on one database.
 import pg from 'pg'
 import type { Test } from 'tap'
-import type { OpenStore, StoreEngineOptions } from '../../supervisor/store/engine.ts'
-import { openPostgresStore } from '../../supervisor/store/postgres/open.ts'
+import type { OpenStore } from '../../supervisor/store/engine.ts'
+import { openPostgresStore, type PostgresStoreOptions } from '../../supervisor/store/postgres/open.ts'
 import type { PostgresServer } from './postgres.ts'
 import { closeWithTest, createStoreOptions } from './response-store.ts'
 
@@ -11,7 +11,7 @@ export interface StoreDatabase {
   /** Asks the database itself, over a connection of its own. */
   query(text: string, values?: unknown[]): Promise<Array<Record<string, unknown>>>
   /** Opens an engine as one more host does; it is closed with the test. */
-  open(changes?: Partial<StoreEngineOptions>): Promise<OpenStore>
+  open(changes?: Partial<PostgresStoreOptions>): Promise<OpenStore>
 }
 
 /** @returns how empty databases are made. */
@@ -31,7 +31,7 @@ export async function createPostgresStores(
       return {
         dsn,
         query: async (text, values) => (await pool.query<Record<string, unknown>>(text, values)).rows,
-        open: async changes => closeWithTest(t, await openPostgresStore(createStoreOptions(dsn, changes)))
+        open: async changes => closeWithTest(t, await openPostgresStore({ ...createStoreOptions(dsn), ...changes }))
       }
     }
   }

@@ -16,6 +16,8 @@ export interface PostgresContext {
   /** 0: no limit. */
   readonly maxBytesPerOwner: number
   readonly retentionMs: number
+  /** Content of one answer. */
+  readonly answerBytesMax: number
 }
 
 /** The time before which the last use of an expired thread was. */

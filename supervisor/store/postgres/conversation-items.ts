@@ -2,7 +2,7 @@
 import type { ResponseStatus, StoredItem } from '../../../shared/memory/store.ts'
 import type { PostgresContext } from './context.ts'
 import type { Run } from './database.ts'
-import { type ContentRow, type NewItem, openItem } from './items.ts'
+import { type BoundedRow, boundContent, type NewItem, openBounded } from './items.ts'
 
 /** Whether the conversation gets the items of such a response: one that failed is asked again, and would be there twice. */
 export function isInConversation(status: ResponseStatus): boolean {
@@ -26,7 +26,7 @@ export async function appendTurn(
   ])
 }
 
-interface PlacedRow extends ContentRow {
+interface PlacedRow extends BoundedRow {
   readonly turn: number
 }
 
@@ -37,16 +37,16 @@ export async function readConversationTurns(
   { thread, last }: { readonly thread: string; readonly last?: number }
 ): Promise<StoredItem[][]> {
   const rows = await run<PlacedRow>(
-    `SELECT p.turn, i.key, i.id, i.content FROM gateway_responses_conversation_items p
+    `SELECT p.turn, i.key, i.id, ${boundContent('i.bytes', 'i.content', '$3')} FROM gateway_responses_conversation_items p
      JOIN gateway_responses_items i ON i.key = p.item
      WHERE p.thread = $1 AND p.position <= $2 ORDER BY p.position`,
-    [thread, last ?? Number.MAX_SAFE_INTEGER]
+    [thread, last ?? Number.MAX_SAFE_INTEGER, context.answerBytesMax]
   )
   const turns = new Map<number, StoredItem[]>()
   for (const row of rows) {
     const turn = turns.get(row.turn) ?? []
     turns.set(row.turn, turn)
-    turn.push(openItem(context, row))
+    turn.push(openBounded(context, row))
   }
   return [...turns.values()]
 }

@@ -18,7 +18,7 @@ import {
 } from './context.ts'
 import { appendTurn } from './conversation-items.ts'
 import { type Run, Undo } from './database.ts'
-import { addItems, type ContentRow, hashItemId, openItem, planSingle, removePaths } from './items.ts'
+import { addItems, type BoundedRow, type ContentRow, hashItemId, openItem, planSingle, removePaths } from './items.ts'
 import type { Removal } from './removal.ts'
 import { type NeedsRoom, OWNER_PLACE } from './save.ts'
 import { addUsage, readUsedBytes } from './usage.ts'
@@ -49,11 +49,21 @@ interface PlacedRow extends ContentRow {
   readonly position: number
 }
 
+interface PageRow extends BoundedRow {
+  readonly position: number
+}
+
+/** The rows of a page, those behind the largest answer without content. */
+function boundPage(page: string, order: 'ASC' | 'DESC'): string {
+  return `SELECT position, key, id, CASE WHEN sum(bytes) OVER (ORDER BY position ${order}) - bytes <= $4 THEN content END AS content
+    FROM (${page}) AS page ORDER BY position ${order}`
+}
+
 const ATTEMPTS = 3
 
 const IS_FOUND = `t.id = $1 AND t.owner = $2 AND t.is_conversation AND ${isAlive('$3')}`
 const FIND = `SELECT t.id, t.created_at, t.metadata, t.positions, t.bytes FROM gateway_responses_threads t WHERE ${IS_FOUND}`
-const PLACED = `SELECT p.position, i.key, i.id, i.content FROM gateway_responses_conversation_items p
+const PLACED = `SELECT p.position, i.key, i.id, i.content, i.bytes FROM gateway_responses_conversation_items p
   JOIN gateway_responses_items i ON i.key = p.item`
 /** Looked for among the few items of an id. */
 const FIND_ITEM = `SELECT p.position, i.key, i.id, i.content FROM gateway_responses_items i
@@ -204,16 +214,22 @@ export function createConversations(context: PostgresContext, removal: Removal):
         if (after !== undefined && cursor === undefined) return 'unknown_cursor'
         const rows =
           order === 'asc'
-            ? await run<PlacedRow>(`${PLACED} WHERE p.thread = $1 AND p.position > $2 ORDER BY p.position LIMIT $3`, [
-                thread.id,
-                cursor?.position ?? -1,
-                limit + 1
-              ])
-            : await run<PlacedRow>(
-                `${PLACED} WHERE p.thread = $1 AND p.position < $2 ORDER BY p.position DESC LIMIT $3`,
-                [thread.id, cursor?.position ?? Number.MAX_SAFE_INTEGER, limit + 1]
+            ? await run<PageRow>(
+                boundPage(`${PLACED} WHERE p.thread = $1 AND p.position > $2 ORDER BY p.position LIMIT $3`, 'ASC'),
+                [thread.id, cursor?.position ?? -1, limit + 1, context.answerBytesMax]
               )
-        return { items: rows.slice(0, limit).map(row => openItem(context, row)), hasMore: rows.length > limit }
+            : await run<PageRow>(
+                boundPage(
+                  `${PLACED} WHERE p.thread = $1 AND p.position < $2 ORDER BY p.position DESC LIMIT $3`,
+                  'DESC'
+                ),
+                [thread.id, cursor?.position ?? Number.MAX_SAFE_INTEGER, limit + 1, context.answerBytesMax]
+              )
+        // A page of large items is shorter than asked for.
+        const shown = rows
+          .slice(0, limit)
+          .flatMap(({ content, ...row }) => (content === null ? [] : [{ ...row, content }]))
+        return { items: shown.map(row => openItem(context, row)), hasMore: shown.length < rows.length }
       }),
     readConversationItem: ({ itemId, ...id }) =>
       database.read(async run => {

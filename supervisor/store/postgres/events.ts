@@ -71,14 +71,19 @@ export function createEvents(context: PostgresContext) {
       return database.read(async run => {
         const row = await findResponse(run, context, { owner, id })
         if (row === undefined) return undefined
-        const packs = await run<{ last: number; content: Buffer }>(
-          'SELECT last, content FROM gateway_responses_events WHERE response = $1 AND last > $2 ORDER BY last',
-          [id, after]
+        const packs = await run<{ last: number; content: Buffer | null }>(
+          `SELECT last, CASE WHEN bytes_before <= $3 THEN content END AS content FROM (
+             SELECT last, content, sum(octet_length(content)) OVER (ORDER BY last) - octet_length(content) AS bytes_before
+             FROM gateway_responses_events WHERE response = $1 AND last > $2
+           ) AS events ORDER BY last`,
+          [id, after, context.answerBytesMax]
         )
-        const events = packs.flatMap(({ last, content }) => unpackEvents(sealing.open(content, eventsPlace(id, last))))
+        const whole = packs.flatMap(({ last, content }) => (content === null ? [] : [{ last, content }]))
+        const events = whole.flatMap(({ last, content }) => unpackEvents(sealing.open(content, eventsPlace(id, last))))
         return {
           events: events.filter(({ sequenceNumber }) => sequenceNumber > after),
-          status: statusOf(context, row)
+          // What is left is asked for later: a reader goes on until it finds the end.
+          status: whole.length < packs.length ? 'in_progress' : statusOf(context, row)
         }
       })
     },

@@ -7,21 +7,23 @@ import {
   type ResponseStore,
   type StoredItem
 } from '../../../shared/memory/store.ts'
+import { createByteCount } from '../answer-size.ts'
 import { cutPage } from '../item-pages.ts'
 import { isAlive, isId, ownerOf, type PostgresContext, readExpiry } from './context.ts'
 import { isInConversation, readConversationTurns } from './conversation-items.ts'
 import type { Run } from './database.ts'
-import { hashItemId, openItem, readItems } from './items.ts'
+import { type BoundedRow, boundContent, hashItemId, openBounded, readItems } from './items.ts'
 import { type ChainedTurn, findResponse, listPath, readChain, readRecords, statusOf } from './response-rows.ts'
 
 type Turns = ReadonlyArray<readonly StoredItem[]>
 type Reading = Pick<ResponseStore, 'readResponse' | 'readHistory' | 'listInputItems'>
 
 /** The newest item of an id, unless its thread has expired. An item of a removed thread that others share has none. */
-const FIND_ITEMS = `SELECT DISTINCT ON (i.id_key) i.id_key, i.key, i.id, i.content FROM gateway_responses_items i
+const FIND_ITEMS = `SELECT id_key, key, id, ${boundContent('bytes', 'content', '$3')} FROM (
+  SELECT DISTINCT ON (i.id_key) i.id_key, i.key, i.id, i.content, i.bytes FROM gateway_responses_items i
   LEFT JOIN gateway_responses_threads t ON t.id = i.thread
   WHERE i.id_key = ANY($1::bytea[]) AND (t.id IS NULL OR ${isAlive('$2')})
-  ORDER BY i.id_key, i.ordinal DESC`
+  ORDER BY i.id_key, i.ordinal DESC) AS newest`
 
 export function createReading(context: PostgresContext): Reading {
   const { database } = context
@@ -65,11 +67,12 @@ export function createReading(context: PostgresContext): Reading {
     if (itemIds.length === 0) return { kind: 'found', turns: [], items: [] }
     const hash = ownerOf(context, owner)
     const keys = itemIds.map(id => hashItemId(context, hash, id))
-    const rows = await run<{ id_key: Buffer; key: Buffer; id: Buffer; content: Buffer }>(FIND_ITEMS, [
+    const rows = await run<BoundedRow & { readonly id_key: Buffer }>(FIND_ITEMS, [
       keys,
-      readExpiry(context)
+      readExpiry(context),
+      context.answerBytesMax
     ])
-    const found = new Map(rows.map(row => [row.id_key.toString('hex'), openItem(context, row)]))
+    const found = new Map(rows.map(row => [row.id_key.toString('hex'), openBounded(context, row)]))
     const items: StoredItem[] = []
     for (const [index, id] of itemIds.entries()) {
       const item = found.get(keys[index]?.toString('hex') ?? '')
@@ -93,7 +96,10 @@ export function createReading(context: PostgresContext): Reading {
         else if (conversationId !== undefined) history = await readConversation(run, { owner, id: conversationId })
         if (history.kind !== 'found') return history
         const referenced = await readReferenced(run, question)
-        return referenced.kind === 'found' ? { ...history, items: referenced.items } : referenced
+        if (referenced.kind !== 'found') return referenced
+        const count = createByteCount(context.answerBytesMax)
+        for (const turn of [...history.turns, referenced.items]) count(turn)
+        return { ...history, items: referenced.items }
       }),
     listInputItems: ({ page, ...id }) =>
       database.read(async run => {

@@ -2,6 +2,7 @@
 // begin with the same items share them (decisions.md 89). An item is removed when nothing comes after it or refers to it.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { StoredItem } from '../../../shared/memory/store.ts'
+import { HistoryTooLargeError } from '../answer-size.ts'
 import { hashNodes } from '../nodes.ts'
 import type { PostgresContext } from './context.ts'
 import type { Run } from './database.ts'
@@ -86,6 +87,22 @@ export async function addItems(
     items.map(({ item }) => item.json.length)
   ])
   return rows.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+/** A row of a history: without content where the history is larger than an answer may be, so that none of it is read. */
+export interface BoundedRow extends Omit<ContentRow, 'content'> {
+  readonly content: Buffer | null
+}
+
+/** The content of the rows of a query, unless all of it is more than an answer may have. */
+export function boundContent(bytes: string, content: string, max: string): string {
+  return `CASE WHEN sum(${bytes}) OVER () <= ${max} THEN ${content} END AS content`
+}
+
+/** Raises `HistoryTooLargeError`. */
+export function openBounded(context: PostgresContext, { content, ...row }: BoundedRow): StoredItem {
+  if (content === null) throw new HistoryTooLargeError(context.answerBytesMax)
+  return openItem(context, { ...row, content })
 }
 
 export function openItem({ sealing }: PostgresContext, { key, id, content }: ContentRow): StoredItem {

@@ -1,6 +1,7 @@
 // The engine of `postgres://…` (decisions.md 89), for several hosts on one database.
 import type { PoolClient } from 'pg'
 import { checkDsn } from '../../postgres/pool.ts'
+import { ANSWER_BYTES_MAX } from '../answer-size.ts'
 import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../engine.ts'
 import { createSealing, type Sealing } from '../sealing.ts'
 import type { PostgresContext } from './context.ts'
@@ -19,8 +20,13 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const KEY_CHECK = Buffer.from('responses store')
 const KEY_PLACE = 'key'
 
+export interface PostgresStoreOptions extends StoreEngineOptions {
+  /** Content of one answer: a longer history is refused, longer lists come in more pages. */
+  readonly answerBytesMax?: number
+}
+
 /** Connects and prepares the tables. Rejects with `StoreOpenError`; nothing stays open then. */
-export async function openPostgresStore(options: StoreEngineOptions): Promise<OpenStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenStore> {
   const { dsn, workers, nowMs, maxBytes, maxBytesPerOwner, retentionDays } = options
   const database = createChecked(dsn, Math.min(CONNECTIONS_MAX, Math.max(1, workers) * CONNECTIONS_PER_WORKER))
   const sealing = createSealing(options)
@@ -36,7 +42,8 @@ export async function openPostgresStore(options: StoreEngineOptions): Promise<Op
     nowMs,
     maxBytes,
     maxBytesPerOwner,
-    retentionMs: retentionDays * DAY_MS
+    retentionMs: retentionDays * DAY_MS,
+    answerBytesMax: options.answerBytesMax ?? ANSWER_BYTES_MAX
   }
   const removal = createRemoval(context)
   return {

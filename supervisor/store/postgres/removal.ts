@@ -12,7 +12,7 @@ import { addUsage, findFullOwner, readUsedBytes } from './usage.ts'
 const PURGE_LOCK = '7455874085092487218'
 /** Responses and places of conversations in one transaction. */
 const BATCH = 50
-/** A response that needs room waits so long for it; what is left is done by the purge. */
+/** A question waits so long for removals; what is left is done by the purge. */
 const ROOM_MS = 1_000
 
 type RemovedRow = Pick<ResponseRow, 'id' | 'thread' | 'last_item' | 'bytes'>
@@ -23,7 +23,7 @@ export interface Removal {
   removePath(owner: Buffer, end: Buffer): Promise<void>
   /** Makes the thread that `find` finds unreadable; false: it finds none. */
   markThread(owner: Buffer, find: (run: Run) => Promise<{ readonly id: string } | undefined>): Promise<boolean>
-  /** Removes a thread that was marked as deleted. */
+  /** Removes a thread that was marked as deleted; what takes too long is left to the purge. */
   removeThread(owner: Buffer, thread: string): Promise<void>
   /** Removes the longest unused threads but one, until the owner may store so many bytes more; false: that is not enough. */
   makeRoom(room: { readonly owner: Buffer; readonly kept: string; readonly bytes: number }): Promise<boolean>
@@ -143,7 +143,10 @@ export function createRemoval(context: PostgresContext): Removal {
       })
     },
     async removeThread(owner, thread) {
-      while (await remove(owner, run => removeBatch(run, owner, thread)));
+      const end = performance.now() + ROOM_MS
+      while (await remove(owner, run => removeBatch(run, owner, thread))) {
+        if (performance.now() > end) return
+      }
     },
     async makeRoom({ owner, kept, bytes }) {
       const end = performance.now() + ROOM_MS

@@ -3,7 +3,7 @@ import type { OwnedId, ResponseRecord, ResponseStatus, StoredItem } from '../../
 import { readStatus } from '../lost-response.ts'
 import { isAlive, isId, ownerOf, type PostgresContext, readExpiry } from './context.ts'
 import type { Run } from './database.ts'
-import { type ContentRow, openItem } from './items.ts'
+import { type BoundedRow, boundContent, type ContentRow, openBounded, openItem } from './items.ts'
 
 export interface ResponseRow {
   readonly id: string
@@ -178,18 +178,18 @@ export async function readChain(
       `${CHAIN} SELECT ${COLUMNS} FROM chain JOIN gateway_responses r ON r.id = chain.id ORDER BY chain.depth DESC`,
       [id, owner]
     ),
-    run<ContentRow & { readonly response: string }>(
+    run<BoundedRow & { readonly response: string }>(
       `${CHAIN}, path AS (
-         SELECT chain.id AS response, 0 AS step, i.key, i.parent, i.id, i.content
+         SELECT chain.id AS response, 0 AS step, i.key, i.parent, i.id, i.content, i.bytes
            FROM chain JOIN gateway_responses_items i ON i.key = chain.last_item
          UNION ALL
-         SELECT path.response, path.step + 1, i.key, i.parent, i.id, i.content
+         SELECT path.response, path.step + 1, i.key, i.parent, i.id, i.content, i.bytes
            FROM path JOIN gateway_responses_items i ON i.key = path.parent
-       ) SELECT response, key, id, content FROM path ORDER BY step DESC`,
-      [id, owner]
+       ) SELECT response, key, id, ${boundContent('bytes', 'content', '$3')} FROM path ORDER BY step DESC`,
+      [id, owner, context.answerBytesMax]
     )
   ])
   const turns = new Map<string, StoredItem[]>(rows.map(row => [row.id, []]))
-  for (const content of contents) turns.get(content.response)?.push(openItem(context, content))
+  for (const content of contents) turns.get(content.response)?.push(openBounded(context, content))
   return rows.map(row => ({ row, items: turns.get(row.id) ?? [] }))
 }

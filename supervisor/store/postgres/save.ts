@@ -239,6 +239,6 @@ function appendedPosition(
 }
 
 /** A response with its own input. */
-function countRecordBytes({ input, output, body }: ResponseRecord): number {
+export function countRecordBytes({ input, output, body }: ResponseRecord): number {
   return [...input, ...output].reduce((sum, { json }) => sum + json.length, body.length)
 }

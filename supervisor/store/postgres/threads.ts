@@ -1,8 +1,8 @@
 // Lists of threads, for operators.
-import type { ResponseStore, ThreadSummary } from '../../../shared/memory/store.ts'
+import type { ResponseRecord, ResponseStore, ThreadSummary } from '../../../shared/memory/store.ts'
 import { isAlive, isId, type PostgresContext, readExpiry } from './context.ts'
 import { listThread, readRecords } from './response-rows.ts'
-import { OWNER_PLACE } from './save.ts'
+import { countRecordBytes, OWNER_PLACE } from './save.ts'
 import { readTotals } from './usage.ts'
 
 interface ThreadRow {
@@ -55,7 +55,15 @@ export function createThreads(context: PostgresContext): Pick<ResponseStore, 'li
               readExpiry(context)
             ])
           : []
-        return found.length === 0 ? [] : readRecords(run, context, await listThread(run, id, limit))
+        const records: ResponseRecord[] = []
+        let bytes = 0
+        for (const row of found.length === 0 ? [] : await listThread(run, id, limit)) {
+          if (bytes > context.answerBytesMax) break
+          const read = await readRecords(run, context, [row])
+          records.push(...read)
+          for (const record of read) bytes += countRecordBytes(record)
+        }
+        return records
       }),
     totals: () => database.read(readTotals)
   }
