@@ -56,6 +56,7 @@ t.test('responses 10: without any model the request is refused before the upstre
   }
 })
 
+// `responses.compact` was among them before decisions.md 91: `compaction.test.ts`.
 t.test('responses 75: without a store no route retrieves a response, and there are no conversations', async t => {
   const client = createClient(gateway, 'v1')
   for (const call of [
@@ -64,7 +65,6 @@ t.test('responses 75: without a store no route retrieves a response, and there a
     () => client.responses.delete('resp_1'),
     () => client.responses.cancel('resp_1'),
     () => client.responses.inputItems.list('resp_1'),
-    () => client.responses.compact({ model, input: 'x' }),
     () => client.conversations.create({})
   ]) {
     const error = await catchError(call)
