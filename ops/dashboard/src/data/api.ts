@@ -143,6 +143,13 @@ export interface ThreadTurn {
   readonly output: readonly unknown[]
 }
 
+export interface ThreadTurns {
+  /** The oldest first. */
+  readonly data: readonly ThreadTurn[]
+  /** Whether the thread has more turns. */
+  readonly has_more: boolean
+}
+
 export type SumsQuery = Pick<SumsRequest, 'from' | 'to' | 'by'>
 
 export interface Api {
@@ -159,8 +166,7 @@ export interface Api {
   providers(signal?: AbortSignal): Promise<readonly Provider[]>
   /** Behind a cursor where it is given. */
   threads(cursor: string | undefined, signal?: AbortSignal): Promise<ThreadPage>
-  /** The oldest turn first. */
-  thread(id: string, signal?: AbortSignal): Promise<readonly ThreadTurn[]>
+  thread(id: string, signal?: AbortSignal): Promise<ThreadTurns>
   replay(id: string): Promise<ReplayResult>
   redact(id: string, fields: readonly PayloadField[]): Promise<RedactResult>
   /** Opens the tail; the body is a stream of events. Behind `lastId` where it is given. */
@@ -248,8 +254,7 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
       const query = new URLSearchParams({ limit: String(THREADS_PER_PAGE), ...(cursor !== undefined && { cursor }) })
       return json(`threads?${query}`, withSignal(signal))
     },
-    thread: async (id, signal) =>
-      (await json<{ data: ThreadTurn[] }>(`threads/${encodeURIComponent(id)}`, withSignal(signal))).data,
+    thread: (id, signal) => json(`threads/${encodeURIComponent(id)}`, withSignal(signal)),
     replay: id => json(pathOf(id, '/replay'), { method: 'POST' }, REPLAY_TIMEOUT_MS),
     redact: (id, fields) =>
       json(pathOf(id, '/redact'), {

@@ -1,7 +1,7 @@
 // The stored conversations of Responses, the one that was used last first, and the turns of the one that is opened. Shown only where
 // responses are stored.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Thread, ThreadPage, ThreadTurn } from '../data/api.ts'
+import type { Thread, ThreadPage, ThreadTurns } from '../data/api.ts'
 import { describeItem } from '../data/describe-item.ts'
 import { formatBytes, formatCount, formatDateTime, formatText } from '../data/format.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
@@ -79,7 +79,7 @@ function Row({ thread, onOpen }: { thread: Thread; onOpen: (thread: Thread) => v
 function Turns({ thread, onClose }: { thread: Thread; onClose: () => void }) {
   const session = useSession()
   const dialog = useRef<HTMLDialogElement>(null)
-  const [turns, setTurns] = useState<readonly ThreadTurn[]>()
+  const [turns, setTurns] = useState<ThreadTurns>()
   const [message, setMessage] = useState<string>()
   useEffect(() => dialog.current?.showModal(), [])
   useEffect(() => {
@@ -102,7 +102,7 @@ function Turns({ thread, onClose }: { thread: Thread; onClose: () => void }) {
       </p>
       {message !== undefined && <Notice kind="error">{message}</Notice>}
       {turns === undefined && message === undefined && <p class="empty">Loading…</p>}
-      {turns?.map(turn => (
+      {turns?.data.map(turn => (
         <section key={turn.id} class="part" aria-label={turn.id}>
           <h4>
             {formatDateTime(turn.created_at)}, {formatText(turn.model)}, {formatText(turn.status)}
@@ -124,6 +124,7 @@ function Turns({ thread, onClose }: { thread: Thread; onClose: () => void }) {
           </dl>
         </section>
       ))}
+      {turns?.has_more && <p class="hint">The thread has more turns than these {formatCount(turns.data.length)}.</p>}
     </dialog>
   )
 }
