@@ -30,7 +30,8 @@ export interface MemoryWish {
 
 /**
  * Reads a body. Undefined for one that is no JSON object, or whose input, id or conversation has a wrong shape: the reader of the request
- * says what is wrong with it. Raises `invalid_request` for a body that names both a response and a conversation.
+ * says what is wrong with it. Raises `invalid_request` for a body that names both a response and a conversation, and
+ * for a `store` that is no boolean.
  */
 export function readMemoryWish(bytes: Buffer): MemoryWish | undefined {
   const scan = new BodyScan(bytes)
@@ -85,7 +86,7 @@ function readScanned(bytes: Buffer, { members, input }: BodyScan): MemoryWish | 
     members,
     input,
     model: readText('model'),
-    store: store === undefined ? undefined : readBoolean(bytes, store),
+    store: store === undefined ? undefined : readStore(bytes, store),
     previousResponseId,
     conversationId,
     isBackground: isTrue('background'),
@@ -118,9 +119,11 @@ export function unknownItem(index: number, id: string): GatewayError {
 /** A longer id is cut in the error. */
 const SHOWN_ID_CHARACTERS_MAX = 128
 
-function readBoolean(bytes: Buffer, part: JsonPart): boolean | undefined {
+/** A value such as `"false"` is refused: taken for absent, it would store what its client may want not to be stored. */
+function readStore(bytes: Buffer, part: JsonPart): boolean {
   if (isJsonWord(bytes, part, 'true')) return true
-  return isJsonWord(bytes, part, 'false') ? false : undefined
+  if (isJsonWord(bytes, part, 'false')) return false
+  throw invalidRequest('store', `'store' must be true or false.`)
 }
 
 function readConversationId(bytes: Buffer, conversation: JsonPart): string | undefined {

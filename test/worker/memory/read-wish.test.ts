@@ -26,7 +26,9 @@ t.test('what a body wants of the memory is read without the rest of it', async t
   })
   t.equal(read({ input: 'x', conversation: 'conv_1' })?.conversationId, 'conv_1')
   t.equal(read({ input: 'x', conversation: { id: 'conv_1', more: [{ id: 'no' }] } })?.conversationId, 'conv_1')
-  for (const store of [null, 'yes', 1]) t.equal(read({ input: 'x', store })?.store, undefined)
+  t.equal(read({ input: 'x', store: null })?.store, undefined)
+  for (const store of ['false', 1, {}])
+    t.throws(() => read({ input: 'x', store }), { code: 'invalid_request', param: 'store' })
   t.match(read({ previous_response_id: null, conversation: null, input: null }), {
     input: { kind: 'none' },
     previousResponseId: undefined,
