@@ -45,6 +45,8 @@ export interface TurnRequest {
   readonly createdAt: number
   readonly logIds: object
   readonly signal: AbortSignal
+  /** Only counts the tokens of a response's request: nothing is stored and nothing runs. */
+  readonly isCount?: true
 }
 
 /**
@@ -54,8 +56,9 @@ export interface TurnRequest {
 export async function openTurn(dependencies: MemoryDependencies, request: TurnRequest): Promise<ChatTurn | undefined> {
   const wish = await readMemoryWishInTurns(request.body, dependencies.ownTurn)
   if (wish === undefined) return undefined
-  const isStored = wish.store ?? dependencies.storesByDefault
-  const { isBackground } = wish
+  const isCount = request.isCount === true
+  const isStored = !isCount && (wish.store ?? dependencies.storesByDefault)
+  const isBackground = !isCount && wish.isBackground
   if (!isStored && !isBackground && !needsHistory(wish)) return undefined
   const plan = findPlan(dependencies, wish, request.apiMode)
   if (plan === 'none' || (plan !== undefined && keepsOwnState(plan))) return undefined

@@ -7,7 +7,7 @@ import { findLocalFacts, type LocalFacts } from '../http/local-connection.ts'
 import type { OperationHandlers } from '../http/mount-operations.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { ChatTurn } from '../memory/chat-turn.ts'
-import type { MemoryDependencies } from '../memory/open-turn.ts'
+import type { MemoryDependencies, TurnRequest } from '../memory/open-turn.ts'
 import { importOnce } from '../performance/import-once.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import { writeCompactBody } from '../protocols/responses/client/compact-body.ts'
@@ -23,15 +23,16 @@ export function createResponsesHandlers(
 ): OperationHandlers<'createResponse' | 'countResponseInputTokens' | 'compactResponse'> {
   const compactionKey = runtime.compactionKey.key
   const storesByDefault = runtime.settings.responsesStoreDefault === true
+  const openTurn = createTurnOpener(runtime)
   const create = createChatHandler(runtime, {
     protocol: 'responses',
     face: responsesFace,
     needsFinalId: isReadByStreamHelper,
     seal: createSealer(runtime),
-    openTurn: createTurnOpener(runtime),
+    openTurn: openTurn?.({}),
     runInBackground: createBackgroundRunner(runtime)
   })
-  const countTokens = createTokenCountHandler(runtime, 'responses')
+  const countTokens = createTokenCountHandler(runtime, 'responses', openTurn?.({ isCount: true }))
   return {
     async createResponse(request, reply) {
       const { turn, isPreparation } = findLocalFacts(request.raw) ?? NO_FACTS
@@ -71,7 +72,7 @@ function createSealer({ compactionKey, log }: WorkerRuntime): (text: string) => 
 /** Undefined without a store: then nothing of the memory is loaded. */
 function createTurnOpener(
   runtime: WorkerRuntime
-): ((context: RequestContext) => Promise<ChatTurn | undefined>) | undefined {
+): ((kind: Pick<TurnRequest, 'isCount'>) => (context: RequestContext) => Promise<ChatTurn | undefined>) | undefined {
   const { memory, routes, faces, settings, log, clock, drainGate, translator } = runtime
   if (memory === undefined) return undefined
   const load = importOnce(async () => ({
@@ -89,11 +90,11 @@ function createTurnOpener(
     ownTurn: () => translator.ownTurn(),
     onPending: drainGate.hold
   }
-  return async context => {
+  return kind => async context => {
     const { openTurn, readOwner } = await load()
     const { body, apiMode, signal, logIds, startedAtEpochMs } = context
     const createdAt = Math.floor(startedAtEpochMs / 1000)
-    return openTurn(dependencies, { body, apiMode, signal, logIds, createdAt, owner: readOwner(context) })
+    return openTurn(dependencies, { body, apiMode, signal, logIds, createdAt, owner: readOwner(context), ...kind })
   }
 }
 
