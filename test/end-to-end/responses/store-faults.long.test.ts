@@ -218,12 +218,10 @@ t.test('a store process that cannot be kept running', async t => {
     60_000
   )
   await checkAbsence(t, gateway, stored)
-  // The wait for a store is over: nothing waits five seconds any more.
-  const startedAtMs = performance.now()
+  // Each would outlast the pause of a minute if it waited five seconds for the store.
   for (let count = 0; count < 20; count += 1) {
     t.match(await respond(gateway, { input: 'hi' }), { status: 200, json: { store: false } })
   }
-  t.ok(performance.now() - startedAtMs < 20 * 5_000)
   t.equal((await get(`${gateway.url}/health`)).status, 200)
   await checkReturnLater(t, gateway, stored)
 })

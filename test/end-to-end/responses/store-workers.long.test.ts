@@ -27,7 +27,7 @@ async function stream(url: string, body: object, onEnd: (id: string) => Promise<
   await ended
 }
 
-t.test('every worker reads what another one wrote, before its client has the terminal event', async t => {
+t.test('memory 4: every worker reads what another one wrote, before its client has the terminal event', async t => {
   const gateway = await startStoreGateway(t, { env: { GATEWAY_WORKERS: String(WORKERS), GATEWAY_ACCESS_LOG: 'true' } })
   const failures: string[] = []
   let previous: string | undefined

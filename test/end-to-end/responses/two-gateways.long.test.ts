@@ -68,7 +68,7 @@ t.test('no gateway makes tables that it was not told to make', async t => {
 t.test('two gateways that start together on an empty database', async t => {
   const [one, two] = (await Promise.all(HOSTS.map(host => startHost(t, host)))) as [Host, Host]
 
-  t.test('turns alternate between them, whole and streamed', async t => {
+  t.test('memory 15: turns alternate between them, whole and streamed', async t => {
     for (const stream of [false, true]) {
       const words = Array.from({ length: 8 }, (_, turn) => `word-${stream}-${turn}`)
       let previous: string | undefined
@@ -140,7 +140,7 @@ t.test('two gateways that start together on an empty database', async t => {
     }
   })
 
-  t.test('one is killed in the middle: no acknowledged turn is lost', async t => {
+  t.test('memory 15: one is killed in the middle: no acknowledged turn is lost', async t => {
     const running = { model: MODEL, input: '[[text:one two three]][[len:6]][[hang:6]]', background: true }
     const { json: lost } = await post(`${one.url}/v1/responses`, running)
     const readLost = async () => (await get(`${two.url}/v1/responses/${lost.id}`)).json

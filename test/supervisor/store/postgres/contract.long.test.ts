@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startPostgres } from '../../../support/postgres.ts'
 import { createPostgresStores } from '../../../support/postgres-stores.ts'
-import { testResponseStore } from '../../../support/response-store-cases.ts'
+import { testResponseStore } from '../contract.cases.ts'
 
 const stores = await createPostgresStores(t, await startPostgres(t))
 

@@ -8,10 +8,10 @@ import type {
   ResponseRecord,
   StoredEvent,
   StoredItem
-} from '../../shared/memory/store.ts'
-import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../../supervisor/store/engine.ts'
-import * as fc from './properties.ts'
-import { compareWithModel, type ModelOptions, steps } from './response-store-model.ts'
+} from '../../../shared/memory/store.ts'
+import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../../../supervisor/store/engine.ts'
+import * as fc from '../../support/properties.ts'
+import { compareWithModel, type ModelOptions, steps } from '../../support/response-store-model.ts'
 import {
   ALICE,
   ALICE_PASSING,
@@ -24,7 +24,7 @@ import {
   makeRecord,
   saveChain,
   textOf
-} from './response-store-records.ts'
+} from '../../support/response-store-records.ts'
 
 /** Opens the same database each time it is called; the store is closed with the test where the test has not closed it. */
 export type OpenAgain = (changes?: Partial<StoreEngineOptions>) => Promise<OpenStore>
