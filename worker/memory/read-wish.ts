@@ -29,9 +29,9 @@ export interface MemoryWish {
 }
 
 /**
- * Reads a body. Undefined for one that is no JSON object, or whose input, id or conversation has a wrong shape: the reader of the request
- * says what is wrong with it. Raises `invalid_request` for a body that names both a response and a conversation, and
- * for a `store` that is no boolean.
+ * Reads a body. Undefined for one that is no JSON object, or whose input, id, conversation or stream has a wrong shape:
+ * the reader of the request says what is wrong with it. Raises `invalid_request` for a body that names both a response
+ * and a conversation, and for a `store` that is no boolean.
  */
 export function readMemoryWish(bytes: Buffer): MemoryWish | undefined {
   const scan = new BodyScan(bytes)
@@ -80,6 +80,10 @@ function readScanned(bytes: Buffer, { members, input }: BodyScan): MemoryWish | 
   if (conversation !== undefined && conversationId === undefined) return undefined
   if (previousResponseId !== undefined && conversationId !== undefined) {
     throw invalidRequest('conversation', `Send either 'previous_response_id' or 'conversation', not both.`)
+  }
+  const stream = find('stream')
+  if (stream !== undefined && !isJsonWord(bytes, stream, 'true') && !isJsonWord(bytes, stream, 'false')) {
+    return undefined
   }
   const store = find('store')
   return {

@@ -29,6 +29,8 @@ t.test('what a body wants of the memory is read without the rest of it', async t
   t.equal(read({ input: 'x', store: null })?.store, undefined)
   for (const store of ['false', 1, {}])
     t.throws(() => read({ input: 'x', store }), { code: 'invalid_request', param: 'store' })
+  t.equal(read({ input: 'x', background: true, stream: 'true' }), undefined, 'a wrong stream is left to the reader')
+  t.match(read({ input: 'x', stream: null }), { isStream: false })
   t.match(read({ previous_response_id: null, conversation: null, input: null }), {
     input: { kind: 'none' },
     previousResponseId: undefined,
