@@ -17,7 +17,7 @@ export function responsesRows(add: SectionRows) {
     GATEWAY_RESPONSES_STORE_RETENTION_DAYS: add.withDefault(
       kind.integer({ above: 0, max: kind.DAYS_MAX }),
       '30',
-      'Age at which stored responses and conversations are deleted.'
+      'Days after its last use at which a stored conversation, with all its responses, is deleted.'
     ),
     GATEWAY_RESPONSES_STORE_KEY: add.optional(
       kind.secret,
@@ -32,12 +32,12 @@ export function responsesRows(add: SectionRows) {
     GATEWAY_RESPONSES_STORE_MAX_BYTES: add.withDefault(
       kind.integer({ above: 0 }),
       '20971520',
-      'Largest stored response with its input; a larger one is served and not stored.'
+      'Largest stored response with its input, in bytes; a larger one is served and not stored.'
     ),
     GATEWAY_RESPONSES_STORE_MAX_BYTES_PER_KEY: add.withDefault(
       kind.integer({ min: 0 }),
       '1073741824',
-      'All stored content of one key; beyond it the oldest goes first. 0 sets no limit.'
+      'All stored content of one key in bytes; beyond it the conversations that were unused longest are deleted. 0 sets no limit.'
     ),
     GATEWAY_RESPONSES_STORE_AUTO_MIGRATE: add.optional(
       kind.boolean,
