@@ -65,7 +65,7 @@ export class BackgroundSink implements ClientSink {
   conclude(error: GatewayError): void {
     const end: NormalizedEvent = isClientCancellation(error)
       ? { type: 'finish', reason: 'cancelled', providerReason: null, metadata: {} }
-      : { type: 'error', error }
+      : { type: 'error', error: nameEnd(error) }
     const frames = this.#writer.write([end])
     // The writer knows nothing of items that a provider wrote: it would begin one of its own.
     if (this.#isPassed) this.#response.addLast(frames)
@@ -73,4 +73,10 @@ export class BackgroundSink implements ClientSink {
     this.#context.events([end])
     if (end.type === 'error') this.#context.failed(error)
   }
+}
+
+/** Its client reads this later, perhaps from another host: the text for requests that a stopping gateway refuses would say nothing. */
+function nameEnd(error: GatewayError): GatewayError {
+  if (error.code !== 'gateway_not_ready') return error
+  return error.with({ message: 'The gateway was stopped before the response had ended.' })
 }

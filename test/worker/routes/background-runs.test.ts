@@ -167,6 +167,7 @@ t.test('a drain waits for a response, and at its deadline stores it as failed', 
   t.match(await stream.text(), /event: response\.failed\n/, 'its stream has the end')
   t.match(await end(), { status: 499 })
   t.match(body(), { status: 'failed', error: { code: 'server_error' }, output: [{ content: [{ text: 'Hel' }] }] })
+  t.equal(body().error.message, 'The gateway was stopped before the response had ended.')
 })
 
 t.test('a worker runs a bounded number of responses, of a bounded size', async t => {
