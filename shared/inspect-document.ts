@@ -30,6 +30,7 @@ const inspectDocument = z.strictObject({
       allow_loopback: z.boolean(),
       model_inventory: z.enum(['static', 'dynamic']),
       wire: machineText.optional(),
+      state: machineText.optional(),
       token_counting: machineText.optional(),
       unsupported: machineText.optional(),
       allow_private: z.boolean().optional(),
