@@ -29,7 +29,7 @@ const GROUPS = join(root, '.tap', 'groups')
 const COSTS = join(root, '.tap', 'costs')
 const SHARES = join(root, 'test', 'shares.json')
 /** Enough to load the modules seldom, and few enough for the groups to end at about the same time. */
-const GROUP_FILES_MAX = 40
+const GROUP_FILES_MAX = 20
 
 const { values, positionals: named } = parseArgs({
   options: { long: { type: 'boolean' }, 'write-shares': { type: 'boolean' } },
