@@ -34,11 +34,20 @@ export async function writeInPieces(
 }
 
 /**
+ * Whether the client has to read before more is written. The connection knows better than the response: what
+ * was written to a corked response counts as a full buffer until a `drain`, which on Node 22 never comes where
+ * the connection took all of it.
+ */
+export function isFull({ socket, writableNeedDrain }: ServerResponse): boolean {
+  return writableNeedDrain && (socket === null || socket.writableNeedDrain)
+}
+
+/**
  * Resolves when more can be written to the response, or when it was closed: by the client, or here
  * after the client has read nothing for this long.
  */
 export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
-  if (response.destroyed || !response.writableNeedDrain) return Promise.resolve()
+  if (response.destroyed || !isFull(response)) return Promise.resolve()
   return new Promise(resolve => {
     // `drain` alone never comes after a client disconnect (field-lessons.md H7), or while the
     // client reads nothing.

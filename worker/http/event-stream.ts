@@ -2,7 +2,7 @@
 // ends at a client disconnect.
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { PIECE_BYTES, whenDrained, writeInPieces } from './client-writes.ts'
+import { isFull, PIECE_BYTES, whenDrained, writeInPieces } from './client-writes.ts'
 import { cutResponse } from './cut-response.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -90,7 +90,7 @@ class OpenEventStream implements EventStreamWriter {
     this.#response = response
     this.#output = new FrameOutput(response, options.stallTimeoutMs)
     this.#keepAlive = startKeepAlive(options, text => {
-      if (!response.writableNeedDrain && !this.#output.isBusy) response.write(text)
+      if (!isFull(response) && !this.#output.isBusy) response.write(text)
     })
     response.once('close', () => clearTimeout(this.#keepAlive))
   }
@@ -223,7 +223,7 @@ function writePieces(response: ServerResponse, pieces: readonly Piece[]): boolea
   response.cork()
   for (const piece of pieces) if (piece.length > 0) response.write(piece)
   response.uncork()
-  return !response.writableNeedDrain
+  return !isFull(response)
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
+import { isFull } from '../../../worker/http/client-writes.ts'
 import { type EventStreamOptions, type EventStreamWriter, startEventStream } from '../../../worker/http/event-stream.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
 import { messagesRoute, openConnection, type RawConnection, signalled, startApplication } from './support.ts'
@@ -71,7 +72,19 @@ t.test('frames in pieces wait for a slow client as well', async t => {
   const drained = stream.whenDrained()
   socket.resume()
   await drained
-  t.notOk(reply.raw.writableNeedDrain)
+  t.notOk(isFull(reply.raw))
+  stream.end()
+})
+
+t.test('large frames in pieces are no reason to wait for a client that has read all', async t => {
+  const { socket, stream, reply } = await openStream(t)
+  socket.resume()
+  // Above the bound at which a corked response calls itself full.
+  for (let count = 0; count < 3; count++) {
+    stream.write(['x', Buffer.alloc(70 * 1024, 'x')])
+    await stream.whenDrained()
+    t.notOk(isFull(reply.raw))
+  }
   stream.end()
 })
 
