@@ -12,6 +12,8 @@ import {
   PROFILE_SCHEMA_VERSIONS,
   PROVIDER_WIRES,
   type ProfileSet,
+  type ProviderProfile,
+  STATE_KEEPERS,
   UNSUPPORTED_MODES
 } from '../profile.ts'
 import { FAILURE_CLASSES_MAX, type ProviderHealth } from '../provider-health.ts'
@@ -183,11 +185,13 @@ const modelAlias = z.object({
   deprecated: z.boolean()
 })
 
+/** Every member is named: one that is not would be lost on the way to a worker. */
 const providerProfile = z.object({
   profileId: z.string(),
   providerKind: z.enum(PROVIDER_KINDS),
   baseUrl: z.string(),
   wire: z.enum(PROVIDER_WIRES).exactOptional(),
+  state: z.enum(STATE_KEEPERS).exactOptional(),
   credentialEnv: z.string().exactOptional(),
   networkPolicyRef: z.string(),
   tlsPolicyRef: z.string(),
@@ -218,7 +222,7 @@ const providerProfile = z.object({
   publicPrefix: z.string().exactOptional(),
   defaultCapabilities: capabilities.exactOptional(),
   models: z.array(modelAlias)
-})
+} satisfies Record<keyof ProviderProfile, z.ZodType>)
 
 export const profileSet: z.ZodType<ProfileSet> = z.object({
   schemaVersion: z.enum(PROFILE_SCHEMA_VERSIONS),

@@ -6,12 +6,14 @@ import { rows } from '../../ops/metrics/dashboard.ts'
 import { findNames } from '../../ops/metrics/expressions.ts'
 import { alertRules, JOB, recordingRules } from '../../ops/metrics/rules.ts'
 import { metricNames } from '../../shared/metrics/definitions.ts'
+import { get } from '../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../support/gateway.ts'
 import { readMetricsText } from '../support/metrics-text.ts'
 import { waitUntil } from '../support/processes.ts'
 import { findProgram, whyWithout } from '../support/programs.ts'
 import { type StartedPrometheus, startPrometheus } from '../support/prometheus.ts'
 import { createTrafficFiles, trafficVariables } from '../support/recorded-gateway.ts'
+import { createTemporaryFolder } from '../support/temporary.ts'
 import { askIn, families, model, openStream } from './system/support.ts'
 
 const API_KEY = 'prometheus-test-key'
@@ -50,6 +52,8 @@ t.test(
         ...emulatorVariables(emulator),
         ...trafficVariables(createTrafficFiles(t)),
         GATEWAY_METRICS_ENABLED: 'true',
+        // Waits for reads and writes have values only where responses are stored and continued.
+        GATEWAY_RESPONSES_STORE_DSN: `sqlite:${join(createTemporaryFolder(t), 'responses.db')}`,
         GATEWAY_ENABLE_API_KEY_AUTH: 'true',
         GATEWAY_API_KEY: API_KEY,
         GATEWAY_WORKERS: '2',
@@ -68,6 +72,8 @@ t.test(
         await askIn(gateway, family, 'hello there', { headers })
         await askIn(gateway, family, '[[len:20]][[tick:2]]', { headers, stream: true })
       }
+      const stored = await askIn(gateway, 'responses', 'hello there', { headers })
+      await get(`${gateway.url}/responses/${stored.json.id}`, headers)
       await askIn(gateway, 'completions', 'large '.repeat(20_000), { headers })
       await askIn(gateway, 'completions', '[[error:503]]', { headers })
       await askIn(gateway, 'completions', 'no key')

@@ -113,7 +113,7 @@ t.test('the embedded upstream exits with the gateway, also when the gateway is k
     await findBaseUrl(started)
     const children = readFileSync(`/proc/${started.child.pid}/task/${started.child.pid}/children`, 'utf8')
     const pids = children.trim().split(' ').map(Number)
-    t.equal(pids.length, 3, 'one worker, the writer of records and the upstream')
+    t.equal(pids.length, 4, 'one worker, the writer of records, the store of responses and the upstream')
     started.child.kill(signal)
     await started.exited
     for (const pid of pids) await waitForEnd(pid)
