@@ -20,7 +20,7 @@ export interface StoreQuestion {
   readonly id: number
   readonly operation: StoreOperation
   readonly question: unknown
-  /** On the clock of the host (`hostNowMs`). Nobody waits for an answer after it, so a later question is not begun. */
+  /** On the clock of the host (`hostNowMs`). The worker has given up by then, so a question that is read later is not begun. */
   readonly deadlineMs: number
 }
 

@@ -10,7 +10,7 @@ const OF_CHILD = Uint8Array.of(1)
 /**
  * The key of the node of each item, first to last. A key stands for the owner and for all bytes from the start of the input to this item,
  * so a node is known by its key alone.
- * @param secret kept from readers of the database, because whoever has it can check guesses at content.
+ * @param secret kept from readers of the database, because with it a reader can check guesses at content.
  */
 export function hashNodes(secret: Uint8Array, ownerKey: Uint8Array, items: readonly StoredItem[]): Buffer[] {
   let parent: Uint8Array | undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { accumulateEvents, GatewayError, type JsonObject } from '../../worker/normalized/index.ts'
-import type { ResponseContext } from '../../worker/protocols/face.ts'
+import type { ResponseContext } from '../../worker/protocols/client-face.ts'
 import { createResponsesStreamWriter } from '../../worker/protocols/responses/client/stream.ts'
 import { writeResponsesResponse } from '../../worker/protocols/responses/client/write-response.ts'
 import * as fc from '../support/properties.ts'

@@ -47,12 +47,18 @@ export async function postUntilCut(
   return { ...describe(response, text), isCut }
 }
 
-/** The text of a response; `isCut` when its connection closed before the end of the body. */
-export async function readUntilCut(response: Response): Promise<{ text: string; isCut: boolean }> {
+/** The text of a response; `isCut` when its connection closed before the end of the body. Calls `onPiece` with each piece. */
+export async function readUntilCut(
+  response: Response,
+  onPiece?: (piece: Buffer) => void
+): Promise<{ text: string; isCut: boolean }> {
   const pieces: Uint8Array[] = []
   let isCut = false
   try {
-    for await (const piece of response.body ?? []) pieces.push(piece)
+    for await (const piece of response.body ?? []) {
+      pieces.push(piece)
+      onPiece?.(Buffer.from(piece))
+    }
   } catch {
     isCut = true
   }

@@ -13,18 +13,12 @@ import {
   type NormalizedRequest,
   type NormalizedResponse
 } from '../../worker/normalized/index.ts'
-import type {
-  ApiMode,
-  ReadContext,
-  ResponseContext,
-  ResponseReader,
-  StreamWriter,
-  WrittenChat
-} from '../../worker/protocols/face.ts'
+import type { ReadContext, ResponseContext, StreamWriter } from '../../worker/protocols/client-face.ts'
 import type { NativeOptions } from '../../worker/protocols/native/options.ts'
 import type { NativeReading } from '../../worker/protocols/native/reading.ts'
 import { nativeV1Face } from '../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../worker/protocols/native/v2/face.ts'
+import type { ApiMode, ResponseReader, WrittenChat } from '../../worker/protocols/provider-face.ts'
 import { requestId } from './codec.ts'
 
 const ATTACHMENT_BYTES_MAX = 1024

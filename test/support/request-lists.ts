@@ -20,11 +20,11 @@ import {
   embedContentParameters
 } from '../../worker/protocols/content/client/schema.ts'
 import { contentParameters, generationParameters } from '../../worker/protocols/content/members.ts'
-import type { ApiMode, WrittenPost } from '../../worker/protocols/face.ts'
 import { readCountTokensRequest as readMessagesCount } from '../../worker/protocols/messages/client/count-tokens.ts'
 import { countTokensParameters as messagesCountParameters } from '../../worker/protocols/messages/client/schema.ts'
 import { messagesParameters } from '../../worker/protocols/messages/members.ts'
 import type { NativeOptions } from '../../worker/protocols/native/options.ts'
+import type { ApiMode, WrittenPost } from '../../worker/protocols/provider-face.ts'
 import { findProviderFace, providerFaces } from '../../worker/protocols/registry.ts'
 import { responsesParameters } from '../../worker/protocols/responses/members.ts'
 import type { ParameterTable } from '../../worker/protocols/shared/parameters.ts'

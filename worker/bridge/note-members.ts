@@ -7,7 +7,7 @@ import {
   type ProviderAcceptance,
   unsupportedSemantic
 } from '../normalized/index.ts'
-import type { ChatClientFace } from '../protocols/face.ts'
+import type { ChatClientFace } from '../protocols/client-face.ts'
 import type { Members, PartSink } from '../protocols/shared/members.ts'
 import { LeftOut } from './left-out.ts'
 import { nameModel } from './name-model.ts'

@@ -2,7 +2,8 @@
 // I/O; the routes of chats and the debugging routes share it.
 
 import { GatewayError, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
-import type { ApiMode, ChatClientFace, ChatTarget, ProviderFace, WrittenChat } from '../protocols/face.ts'
+import type { ChatClientFace } from '../protocols/client-face.ts'
+import type { ApiMode, ChatTarget, ProviderFace, WrittenChat } from '../protocols/provider-face.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import type { JsonEdits } from '../protocols/shared/edits.ts'
 import { admitRoute, admitToAlias } from './admit.ts'

@@ -12,7 +12,8 @@ import {
   NORMALIZED_VERSION,
   type NormalizedRequest
 } from '../normalized/index.ts'
-import type { ProtocolTraits, ProviderFace, ReadContext, SameWireFacts } from '../protocols/face.ts'
+import type { ProtocolTraits, ReadContext } from '../protocols/client-face.ts'
+import type { ProviderFace, SameWireFacts } from '../protocols/provider-face.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import type { ExecutionPlan } from './resolve-route.ts'

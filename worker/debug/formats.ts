@@ -11,9 +11,9 @@ import {
   type JsonObject,
   type NormalizedRequest
 } from '../normalized/index.ts'
+import type { ReadContext } from '../protocols/client-face.ts'
 import { writeCompletionsRequest } from '../protocols/completions/client/write-request.ts'
 import { writeContentRequest } from '../protocols/content/client/write-request.ts'
-import type { ReadContext } from '../protocols/face.ts'
 import { writeMessagesRequest } from '../protocols/messages/client/write-request.ts'
 import { clientFaces, type ProviderFaces } from '../protocols/registry.ts'
 import { writeResponsesRequest } from '../protocols/responses/client/write-request.ts'

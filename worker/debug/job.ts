@@ -1,6 +1,6 @@
 // What a debugging route asks for: plain data, because a large body is worked on in a thread.
 
-import type { ApiMode } from '../protocols/face.ts'
+import type { ApiMode } from '../protocols/provider-face.ts'
 
 export const translationEndpoints = [
   'translate',

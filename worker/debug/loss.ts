@@ -11,7 +11,7 @@ import {
   type NormalizedRequest,
   requestFeatures
 } from '../normalized/index.ts'
-import type { ApiMode } from '../protocols/face.ts'
+import type { ApiMode } from '../protocols/provider-face.ts'
 import { findProviderFace } from '../protocols/registry.ts'
 import { type ClientFormat, protocolsByFormat, readClientRequest, readModelMember } from './formats.ts'
 import type { DebugContext } from './job.ts'

@@ -10,7 +10,7 @@ import {
   type NormalizedRequest,
   type NormalizedResponse
 } from '../normalized/index.ts'
-import type { ApiMode } from '../protocols/face.ts'
+import type { ApiMode } from '../protocols/provider-face.ts'
 import { findProviderFace } from '../protocols/registry.ts'
 import { documentTraits } from './normalized/protocols.ts'
 import { type DebugEnvironment, findServedProfile, type RouteSelection, type ServedProfile } from './selected-route.ts'

@@ -4,7 +4,7 @@ import { findPrefixed } from '../../shared/profile-routes.ts'
 import { type ChatConfiguration, type PlannedChat, planChat } from '../bridge/plan-chat.ts'
 import { type ExecutionPlan, type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
 import type { ClientProtocol, JsonObject, NormalizedRequest } from '../normalized/index.ts'
-import type { ApiMode } from '../protocols/face.ts'
+import type { ApiMode } from '../protocols/provider-face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import { invalidDebugRequest } from './errors.ts'
 

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import { GatewayError } from '../normalized/index.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type OperationPath, readOperationPath, versionsOf, writeTemplate } from '../operations/path.ts'
-import type { ApiMode } from '../protocols/face.ts'
+import type { ApiMode } from '../protocols/provider-face.ts'
 import { type RouteTraits, readWildcard, type VerbOperation } from './route-traits.ts'
 
 /**

@@ -2,7 +2,7 @@
 // it is mounted.
 import type { FastifyRequest } from 'fastify'
 import type { Operation, Protocol } from '../operations/operation.ts'
-import type { ApiMode } from '../protocols/face.ts'
+import type { ApiMode } from '../protocols/provider-face.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

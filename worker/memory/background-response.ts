@@ -12,7 +12,7 @@ import type {
   StoredEvent
 } from '../../shared/memory/store.ts'
 import { GatewayError, type JsonObject, type NormalizedEvent } from '../normalized/index.ts'
-import type { StreamFrames } from '../protocols/face.ts'
+import type { StreamFrames } from '../protocols/client-face.ts'
 import { EventJournal, JOURNAL_TIMES, type JournalTimes } from './event-journal.ts'
 import { PartialOutput } from './partial-output.ts'
 import { describeEnd, type ResponseEnd, refuseEnd, writeLastEvent } from './response-end.ts'

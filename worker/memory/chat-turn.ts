@@ -1,7 +1,7 @@
 // What the memory adds to one chat, as its route sees it: the body to translate, the response to keep (memory.md 2 and 3).
 
 import type { NormalizedEvent, NormalizedRequest, ResponseTurn } from '../normalized/index.ts'
-import type { StreamFrames, WrittenPartial } from '../protocols/face.ts'
+import type { StreamFrames, WrittenPartial } from '../protocols/client-face.ts'
 import type { BackgroundTurn } from './background-response.ts'
 
 /** Keeps a response before its end goes to the client. No method rejects: a response that could not be kept says so itself. */

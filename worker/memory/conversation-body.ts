@@ -6,7 +6,7 @@ import { GatewayError, invalidRequest, isJsonObject, type JsonObject, type JsonV
 import { readInput } from '../protocols/responses/client/read-input.ts'
 import { wrongType } from '../protocols/shared/field.ts'
 import { findJsonMember, listJsonItems, listJsonMembers } from '../protocols/shared/json-parts.ts'
-import { createItemId } from './item-ids.ts'
+import { createItemId } from './new-ids.ts'
 
 const ITEMS_MAX = 20
 const PAIRS_MAX = 16
@@ -35,7 +35,7 @@ export function readMetadata({ metadata }: JsonObject): Buffer {
 }
 
 /**
- * Reads the items that a body adds, each with an id: its own, or one of ours. Raises `invalid_request` with the path of the wrong member,
+ * Reads the items that a body adds, each with an id: its own, or one that the gateway gives. Raises `invalid_request` with the path of the wrong member,
  * also for a reference, which has no content.
  * @param body what the bytes were parsed to.
  */

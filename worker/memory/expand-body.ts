@@ -14,7 +14,7 @@ export interface Expansion {
   readonly references: ReadonlyMap<number, StoredItem | 'in-history'>
   /** The thread of the native upstream that has the history. */
   readonly threadId?: string | undefined
-  /** The provider is asked for a stream, whatever the client wants. */
+  /** The provider is asked for a stream, also where the client wants a whole response. */
   readonly isStreamed?: boolean
 }
 

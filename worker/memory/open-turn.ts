@@ -12,11 +12,11 @@ import {
 } from '../../shared/memory/store.ts'
 import { type ExecutionPlan, type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
 import { GatewayError, invalidRequest, type ResponseTurn } from '../normalized/index.ts'
-import type { ApiMode } from '../protocols/face.ts'
+import type { ApiMode } from '../protocols/provider-face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { acquireLease, type ConversationLease, unknownConversation } from './conversation-lease.ts'
-import { createResponseId } from './item-ids.ts'
+import { createResponseId } from './new-ids.ts'
 import { listReferences, type MemoryWish, needsHistory, readMemoryWishInTurns, unknownItem } from './read-wish.ts'
 import { StoredTurn, type TurnHistory } from './stored-turn.ts'
 

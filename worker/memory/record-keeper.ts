@@ -10,7 +10,7 @@ import {
   StoreUnavailable
 } from '../../shared/memory/store.ts'
 import type { NormalizedEvent } from '../normalized/index.ts'
-import type { StreamFrames, WrittenPartial } from '../protocols/face.ts'
+import type { StreamFrames, WrittenPartial } from '../protocols/client-face.ts'
 import { JsonEdits } from '../protocols/shared/edits.ts'
 import { editFrameData } from '../protocols/shared/frame-data.ts'
 import { editJson } from '../protocols/shared/spans.ts'

@@ -8,7 +8,7 @@ import {
   listJsonMembers,
   readJsonText
 } from '../protocols/shared/json-parts.ts'
-import { createItemId } from './item-ids.ts'
+import { createItemId } from './new-ids.ts'
 import type { MemoryWish } from './read-wish.ts'
 
 /** What a written response holds for its record. */

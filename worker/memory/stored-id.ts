@@ -1,7 +1,6 @@
 // Checks ids of stored things before the store is asked, and writes the errors for those that it does not have: another owner's gets the
 // same answer as one that does not exist (memory.md 4).
 
-import { randomBytes } from 'node:crypto'
 import { STORED_RESPONSE_ID } from '../../shared/memory/store.ts'
 import { GatewayError } from '../normalized/index.ts'
 
@@ -16,13 +15,6 @@ const ITEM_ID_CHARACTERS_MAX = 1024
 const SHOWN_ID_CHARACTERS_MAX = 128
 
 const NAMES: Readonly<Record<StoredKind, string>> = { response: 'Response', conversation: 'Conversation', item: 'Item' }
-
-/** Creates the id of a conversation. Nobody can guess it. */
-export function createConversationId(): string {
-  return `conv_${randomBytes(ID_BYTES).toString('base64url')}`
-}
-
-const ID_BYTES = 24
 
 /** The id. Raises `object_not_found` for one that no stored thing can have. */
 export function readStoredId(kind: StoredKind, id: string | undefined): string {

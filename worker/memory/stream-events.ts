@@ -3,7 +3,7 @@
 import { asBuffer } from '../../shared/bytes.ts'
 import type { StoredEvent } from '../../shared/memory/store.ts'
 import { isJsonObject, type JsonObject } from '../normalized/index.ts'
-import type { StreamFrames } from '../protocols/face.ts'
+import type { StreamFrames } from '../protocols/client-face.ts'
 import { JsonEdits } from '../protocols/shared/edits.ts'
 import { findFrameData } from '../protocols/shared/frame-data.ts'
 import { FrameSplitter } from '../protocols/shared/frame-splitter.ts'

@@ -7,15 +7,15 @@ export type { CallCollectorOptions, CallIdentity, CallPiece } from './call-colle
 export { CallCollector, WAITING_CHARACTERS_MAX } from './call-collector.ts'
 export type * from './content.ts'
 export type * from './embeddings.ts'
-export type { ErrorCode, ErrorKind, ErrorPlace, FamilyErrorCode, GatewayErrorOptions } from './error.ts'
+export type { ErrorPlace, GatewayErrorOptions } from './error.ts'
 export {
-  errorDefinitions,
-  familyErrorDefinitions,
   GatewayError,
   invalidRequest,
   toGatewayError,
   unsupportedSemantic
 } from './error.ts'
+export type { ErrorCode, ErrorKind, FamilyErrorCode } from './error-codes.ts'
+export { errorDefinitions, familyErrorDefinitions } from './error-codes.ts'
 export type * from './event.ts'
 export type { ToolCallHead } from './event-assembler.ts'
 export { EventAssembler } from './event-assembler.ts'

@@ -2,7 +2,7 @@
 // (bridge.md 5.6 and 5.7).
 
 import type { CapabilityName, CapabilitySource } from '../../shared/capabilities.ts'
-import type { ApiMode } from './face.ts'
+import type { ApiMode } from './provider-face.ts'
 
 /** A reviewed statement about one model. */
 export interface ModelReview {

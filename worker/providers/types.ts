@@ -7,7 +7,7 @@ import type { SeenCertificates } from '../../shared/provider-health.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
-import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/face.ts'
+import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/provider-face.ts'
 import type { OutcomeListener } from './http/call-outcome.ts'
 
 /** On whose behalf a provider is called. */

@@ -12,7 +12,7 @@ import { clientCancellation, isClientCancellation } from '../memory/cancellation
 import { followResponse } from '../memory/follow-response.ts'
 import { findResponseObject } from '../memory/stream-events.ts'
 import { GatewayError, type JsonObject, toGatewayError } from '../normalized/index.ts'
-import type { ChatClientFace, ResponseContext } from '../protocols/face.ts'
+import type { ChatClientFace, ResponseContext } from '../protocols/client-face.ts'
 import { BackgroundSink } from './background-sink.ts'
 import type { ClientSink } from './response-sink.ts'
 

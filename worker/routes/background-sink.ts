@@ -4,7 +4,7 @@ import type { RequestContext } from '../http/request-context.ts'
 import type { BackgroundResponse, BackgroundTurn } from '../memory/background-response.ts'
 import { isClientCancellation } from '../memory/cancellation.ts'
 import type { GatewayError, NormalizedEvent } from '../normalized/index.ts'
-import type { StreamWriter } from '../protocols/face.ts'
+import type { StreamWriter } from '../protocols/client-face.ts'
 import { observeEvents } from './observe-events.ts'
 import type { ClientSink } from './response-sink.ts'
 

@@ -13,7 +13,7 @@ import {
   type NormalizedEvent,
   type NormalizedResponse
 } from '../normalized/index.ts'
-import type { ChatClientFace, ResponseContext, StreamFrames, StreamWriter } from '../protocols/face.ts'
+import type { ChatClientFace, ResponseContext, StreamFrames, StreamWriter } from '../protocols/client-face.ts'
 import type { ResponseSink } from '../providers/types.ts'
 import type { Translator } from '../translation/translator.ts'
 import { observeEvents } from './observe-events.ts'

@@ -14,7 +14,7 @@ import {
   type NormalizedTool,
   type ToolChoice
 } from '../normalized/index.ts'
-import type { ModelRequest, ReadEmbeddings } from '../protocols/face.ts'
+import type { ModelRequest, ReadEmbeddings } from '../protocols/client-face.ts'
 import type { TokenCountProtocol } from '../protocols/registry.ts'
 import type { CallDescription, ChatDescription, DescriptionOptions, EmbeddingsDescription } from './call-description.ts'
 import { captureList, captureValue } from './capture.ts'

@@ -13,7 +13,7 @@ import {
   type JsonValue,
   unsupportedSemantic
 } from '../normalized/index.ts'
-import { EMBEDDING_OPTIONS, type EmbeddingsInput } from '../protocols/face.ts'
+import { EMBEDDING_OPTIONS, type EmbeddingsInput } from '../protocols/client-face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import { readBodyWithTexts, readResponseJson } from './json-body.ts'

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TargetRoute } from '../bridge/resolve-route.ts'
 import { isJsonObject, type JsonObject, NORMALIZED_VERSION, type NormalizedRequest } from '../normalized/index.ts'
-import type { ProviderFace, WrittenPost } from '../protocols/face.ts'
+import type { ProviderFace, WrittenPost } from '../protocols/provider-face.ts'
 import { clientFaces } from '../protocols/registry.ts'
 import type { JsonEdits, Place } from '../protocols/shared/edits.ts'
 

@@ -9,7 +9,8 @@ import type {
   NormalizedRequest,
   NormalizedResponse
 } from '../normalized/index.ts'
-import type { ApiMode, EmbeddingsEncoding, ReadContext, ResponseContext, ResponseHead } from '../protocols/face.ts'
+import type { EmbeddingsEncoding, ReadContext, ResponseContext } from '../protocols/client-face.ts'
+import type { ApiMode, ResponseHead } from '../protocols/provider-face.ts'
 import type { EmbeddingsOperation, ProviderFaces, TokenCountProtocol } from '../protocols/registry.ts'
 import type { ChatCall, ResourceCall } from '../providers/types.ts'
 import type { CallDescription, DescriptionOptions } from './call-description.ts'

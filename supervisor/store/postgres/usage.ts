@@ -17,7 +17,7 @@ const ADD = `INSERT INTO gateway_responses_usage AS u (owner, shard, bytes, resp
   ON CONFLICT (owner, shard) DO UPDATE SET bytes = u.bytes + excluded.bytes,
     responses = u.responses + excluded.responses, conversations = u.conversations + excluded.conversations`
 
-/** The last change of a transaction: whoever waits for the row then waits for the commit alone. */
+/** The last change of a transaction: a transaction that waits for the row then waits for the commit alone. */
 export async function addUsage(run: Run, owner: Buffer, change: Change): Promise<void> {
   const { bytes, responses = 0, conversations = 0 } = change
   if (bytes === 0 && responses === 0 && conversations === 0) return

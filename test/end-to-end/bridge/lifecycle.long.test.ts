@@ -60,7 +60,7 @@ t.test('bridge 96: at the deadline an endless stream ends with an error, and the
   const streams = await Promise.all(families.map(family => openStream(gateway.url, family, question)))
   gateway.process.kill('SIGTERM')
   const exited = waitUntil(() => gateway.process.exitCode !== null, 'the gateway has exited', 30_000)
-  const ends = await Promise.all(streams.map(readUntilCut))
+  const ends = await Promise.all(streams.map(response => readUntilCut(response)))
   for (const [index, family] of families.entries()) {
     const text = ends[index]?.text ?? ''
     t.equal(streams[index]?.status, 200)

@@ -57,7 +57,7 @@ t.test(
     // The head of a stream is sent with its first event.
     const streams = await ask(gateway.url, '[[tick:100]][[len:5000]]')
     const ended = gateway.stop()
-    const [messages, content] = await Promise.all(streams.map(readUntilCut))
+    const [messages, content] = await Promise.all(streams.map(response => readUntilCut(response)))
     const frames = messages?.text.split('\n\n') ?? []
     t.equal(frames.pop(), '')
     t.match(frames.pop(), /^event: error\ndata: \{"type":"error".*Gateway routes are not ready/)

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { post } from '../../support/client.ts'
+import { get, post } from '../../support/client.ts'
 import { readLog } from '../../support/in-process-gateway.ts'
 import { scrapeUntil } from '../../support/metrics.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -79,7 +79,10 @@ t.test('failed and cancelled runs say so', async t => {
     error_type: 'http_500'
   })
   const running = await create({ input: '[[len:9]][[hang:5]]' })
-  await sleep(300)
+  await waitUntil(async () => {
+    const { json } = await get(`${gateway.url}${ROUTE}/${running.json.id}`)
+    return json.status === 'in_progress'
+  }, 'it runs')
   const { json } = await post(`${gateway.url}${ROUTE}/${running.json.id}/cancel`, {})
   t.equal(json.status, 'cancelled')
   t.match(await gateway.recordOf(running), {

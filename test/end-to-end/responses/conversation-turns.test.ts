@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { createConversationId } from '../../../worker/memory/stored-id.ts'
+import { createConversationId } from '../../../worker/memory/new-ids.ts'
 import { post } from '../../support/client.ts'
 import { openTemporaryStore } from '../../support/response-store.ts'
 import { NATIVE_ALIAS, providers, responses, startBridge } from '../bridge/providers/index.ts'

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import t from 'tap'
-import { createConversationId } from '../../../worker/memory/stored-id.ts'
+import { createConversationId } from '../../../worker/memory/new-ids.ts'
 import { catchError } from '../../support/errors.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { keys, startStoringGateway } from './stored-support.ts'

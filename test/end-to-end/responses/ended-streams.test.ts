@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { get, postUntilCut, readFrames } from '../../support/client.ts'
+import { get, postUntilCut, readFrames, readUntilCut } from '../../support/client.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
 import { openTemporaryStore } from '../../support/response-store.ts'
 import { NATIVE_ALIAS, providers, responses, startBridge } from '../bridge/providers/index.ts'
@@ -104,12 +104,15 @@ for (const { name, version, model } of routes) {
 t.test('memory 12: a stream that the drain cuts is stored as incomplete, with what its client has seen', async t => {
   for (const { name, version, model } of routes.slice(1, 4)) {
     const drained = await start(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '1' })
-    const cut = postUntilCut(`${drained.gateway.url}/${version}/responses`, {
-      model,
-      input: '[[tick:100]][[len:100]]',
-      stream: true
+    const answer = await fetch(`${drained.gateway.url}/${version}/responses`, {
+      method: 'POST',
+      body: JSON.stringify({ model, input: '[[tick:100]][[len:100]]', stream: true })
     })
-    await sleep(300)
+    const started = Promise.withResolvers<void>()
+    const cut = readUntilCut(answer, piece => {
+      if (piece.includes('output_text.delta')) started.resolve()
+    })
+    await started.promise
     await drained.gateway.stop()
     const events = readFrames((await cut).text)
     const { type, response } = events.at(-1)

@@ -3,6 +3,7 @@
 import OpenAI from 'openai'
 import t from 'tap'
 import { post } from '../../support/client.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { openTemporaryStore } from '../../support/response-store.ts'
 import { chat, messages, NATIVE_ALIAS, startBridge } from '../bridge/providers/index.ts'
 import { createReader, findRecord, type Loose } from './memory-support.ts'
@@ -157,10 +158,15 @@ t.test('memory 6: turns of a conversation come after its items, and are appended
 t.test('memory 6: a turn waits for the one before it in its conversation', async t => {
   await createConversation('conv_2')
   const body = { model: NATIVE_ALIAS, conversation: 'conv_2' }
-  const [, second] = await Promise.all([
-    ask('v1', { ...body, input: 'my name is Ada[[slow:300]]' }),
-    new Promise(resolve => setTimeout(resolve, 100)).then(() => ask('v1', { ...body, input: '[[recall]]' }))
-  ])
+  const first = ask('v1', { ...body, input: 'my name is Ada[[slow:300]]' })
+  await waitUntil(async () => {
+    const probe = { owner, id: 'conv_2', holder: 'test' }
+    const lease = await store.acquireConversation({ ...probe, leaseMs: 1 })
+    if (lease === 'acquired') await store.releaseConversation(probe)
+    return lease === 'busy'
+  }, 'the first turn holds the conversation')
+  const second = await ask('v1', { ...body, input: '[[recall]]' })
+  await first
   t.match(textOf(second), /my name is Ada/)
 })
 

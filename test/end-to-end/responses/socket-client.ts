@@ -39,7 +39,7 @@ export async function openSocket(baseUrl: string): Promise<ResponsesSocket> {
     if (TERMINAL.includes(event.type)) turn.response = event.response
     if (turn.error !== undefined || turn.response !== undefined) ended.resolve(turn)
   })
-  // Nobody waits between two turns.
+  // Between two turns no code waits for it.
   ended.promise.catch(() => undefined)
   await opened.promise
   return {

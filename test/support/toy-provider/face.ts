@@ -9,7 +9,7 @@ import {
   type NormalizedRequest,
   selectCallableTools
 } from '../../../worker/normalized/index.ts'
-import type { ProviderFace, ResponseReader } from '../../../worker/protocols/face.ts'
+import type { ProviderFace, ResponseReader } from '../../../worker/protocols/provider-face.ts'
 import { readHeader } from '../../../worker/protocols/shared/response-header.ts'
 import { TOY_MARK, TOY_STREAM, TOY_WHOLE, type ToyLine, type ToyRequest, type ToyTurn } from './wire.ts'
 

@@ -12,7 +12,7 @@ import type { ExplainedFamily } from '../../../worker/debug/job.ts'
 import { runDebugTask } from '../../../worker/debug/run-task.ts'
 import { showUpstreamBody } from '../../../worker/debug/selected-route.ts'
 import { GatewayError, isJsonObject, type JsonObject, type JsonValue } from '../../../worker/normalized/index.ts'
-import type { ApiMode } from '../../../worker/protocols/face.ts'
+import type { ApiMode } from '../../../worker/protocols/provider-face.ts'
 import { areRunsFull } from '../../support/properties.ts'
 import { createContext, EDGE, EXACT_EDGE, environment, formats, PLAIN_EDGE } from './support.ts'
 

@@ -5,8 +5,8 @@ import t from 'tap'
 import { GatewayError, isJsonObject, type JsonObject } from '../../../worker/normalized/index.ts'
 import { chatCompatibleFace } from '../../../worker/protocols/completions/provider/face.ts'
 import { contentCompatibleFace } from '../../../worker/protocols/content/provider/face.ts'
-import type { ChatTarget, ProviderFace, WrittenChat } from '../../../worker/protocols/face.ts'
 import { messagesCompatibleFace } from '../../../worker/protocols/messages/provider/face.ts'
+import type { ChatTarget, ProviderFace, WrittenChat } from '../../../worker/protocols/provider-face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
 
 type Protocol = keyof typeof clientFaces

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ModelFacts } from '../../../shared/model-facts.ts'
-import type { ModelListCodec } from '../../../worker/protocols/face.ts'
+import type { ModelListCodec } from '../../../worker/protocols/provider-face.ts'
 import { findProviderFace, providerFaces } from '../../../worker/protocols/registry.ts'
 
 const paths = { modelsPath: '/v1/models' }

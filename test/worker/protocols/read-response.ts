@@ -1,7 +1,7 @@
 // Shared by the growth tests of the providers' wires.
 
 import type { NormalizedEvent } from '../../../worker/normalized/index.ts'
-import type { ResponseReader } from '../../../worker/protocols/face.ts'
+import type { ResponseReader } from '../../../worker/protocols/provider-face.ts'
 
 /** As much as one read of a socket returns: a stream of any length reaches a reader in such pieces. */
 const READ_BYTES = 64 * 1024

@@ -10,7 +10,7 @@ import {
   type NormalizedEvent,
   type ProviderState
 } from '../../../worker/normalized/index.ts'
-import type { ResponseContext } from '../../../worker/protocols/face.ts'
+import type { ResponseContext } from '../../../worker/protocols/client-face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
 import { joinFrames } from '../../../worker/protocols/shared/stream-frames.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'

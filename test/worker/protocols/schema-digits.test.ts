@@ -3,10 +3,10 @@
 import t from 'tap'
 import { chatCompatibleFace } from '../../../worker/protocols/completions/provider/face.ts'
 import { contentCompatibleFace } from '../../../worker/protocols/content/provider/face.ts'
-import type { ProviderFace } from '../../../worker/protocols/face.ts'
 import { messagesCompatibleFace } from '../../../worker/protocols/messages/provider/face.ts'
 import { nativeV1Face } from '../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
+import type { ProviderFace } from '../../../worker/protocols/provider-face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
 import { plainOptions } from '../../support/native-route.ts'
 

@@ -2,7 +2,7 @@
 
 import { type PublicProtocol, publicProtocols } from '../../../shared/support-vocabulary.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import type { ApiMode } from '../../protocols/face.ts'
+import type { ApiMode } from '../../protocols/provider-face.ts'
 
 export interface CapabilityQuery {
   readonly model: string

@@ -10,7 +10,7 @@ import {
 import { findRow } from '../../../shared/support-matrix.ts'
 import type { PublicProtocol, SemanticName, SupportCell } from '../../../shared/support-vocabulary.ts'
 import type { ProviderCapabilities } from '../../protocols/capabilities.ts'
-import type { ApiMode } from '../../protocols/face.ts'
+import type { ApiMode } from '../../protocols/provider-face.ts'
 import type { LayerDecisions } from './intersect-layers.ts'
 
 /** A route of one model, as far as its capabilities depend on it. */

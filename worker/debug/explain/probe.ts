@@ -18,7 +18,7 @@ import {
   type ProviderAcceptance,
   toGatewayError
 } from '../../normalized/index.ts'
-import type { ChatClientFace, ResponseContext } from '../../protocols/face.ts'
+import type { ChatClientFace, ResponseContext } from '../../protocols/client-face.ts'
 import { clientFaces, embeddingsFaces, findProviderFace } from '../../protocols/registry.ts'
 import { showFields } from '../../protocols/shared/shown-fields.ts'
 import { joinFrames } from '../../protocols/shared/stream-frames.ts'

@@ -1,7 +1,7 @@
 // The client protocols in documents, and what requests have that come from none.
 
 import type { ClientProtocol, FieldPaths } from '../../normalized/index.ts'
-import type { ProtocolTraits } from '../../protocols/face.ts'
+import type { ProtocolTraits } from '../../protocols/client-face.ts'
 
 export interface DocumentProtocol {
   protocol: 'openai' | 'anthropic' | 'gemini'

@@ -3,7 +3,7 @@
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../normalized/index.ts'
-import type { ResponseEditor, ResponseEditorOptions } from '../face.ts'
+import type { ResponseEditor, ResponseEditorOptions } from '../provider-face.ts'
 import { JsonEdits } from '../shared/edits.ts'
 import { editFrameData, findFrameData } from '../shared/frame-data.ts'
 import { createLoneText, type LoneText, replaceLoneText } from '../shared/lone-text.ts'

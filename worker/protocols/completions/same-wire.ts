@@ -2,7 +2,7 @@
 
 import type { OutputLimitField } from '../../../shared/profile.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
-import type { SameWireCodec, SameWireTarget } from '../face.ts'
+import type { SameWireCodec, SameWireTarget } from '../provider-face.ts'
 import { editMedia, putTextPart } from '../shared/edited-media.ts'
 import { JsonEdits } from '../shared/edits.ts'
 import { refuseJsonWithoutSchema } from '../shared/json-object-format.ts'

@@ -3,7 +3,7 @@
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
-import type { SameWireCodec } from '../face.ts'
+import type { SameWireCodec } from '../provider-face.ts'
 import { type EditedMedia, editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
 import { editFrameData, isEndMark } from '../shared/frame-data.ts'

@@ -2,7 +2,7 @@
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import { isGatewayCallId, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
-import type { SameWireCodec } from '../face.ts'
+import type { SameWireCodec } from '../provider-face.ts'
 import { editMedia, putTextPart } from '../shared/edited-media.ts'
 import { JsonEdits } from '../shared/edits.ts'
 import { editFrameData } from '../shared/frame-data.ts'

@@ -9,7 +9,7 @@ import {
   type NormalizedMessage,
   type NormalizedRequest
 } from '../../normalized/index.ts'
-import type { PendingAttachment } from '../face.ts'
+import type { PendingAttachment } from '../provider-face.ts'
 import { countDecodedBytes } from '../shared/described-media.ts'
 import { ATTACHMENTS_PER_MESSAGE_MAX, ATTACHMENTS_PER_REQUEST_MAX } from './constants.ts'
 import { findMediaKind, type MediaKind } from './media-types.ts'

@@ -3,7 +3,7 @@
 
 import type { CapabilityName } from '../../../shared/capabilities.ts'
 import type { ModelReview, ProviderCapabilities } from '../capabilities.ts'
-import type { ApiMode } from '../face.ts'
+import type { ApiMode } from '../provider-face.ts'
 import { isLargestV2Model } from './constants.ts'
 
 const HOSTED_TOOLS: readonly CapabilityName[] = [

@@ -2,7 +2,7 @@
 
 import type { EmbeddingsResult } from '../../normalized/index.ts'
 import { isJsonObject } from '../../normalized/index.ts'
-import type { EmbeddingsCodec } from '../face.ts'
+import type { EmbeddingsCodec } from '../provider-face.ts'
 import { unusableResponse } from './errors.ts'
 import type { NativeOptions } from './options.ts'
 import { readResponseIds, writeIdMetadata } from './response-ids.ts'

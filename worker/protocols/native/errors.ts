@@ -2,7 +2,7 @@
 // `message` reaches a client, and only after redaction (upstream.md 9, decisions.md 6).
 
 import { type ErrorCode, GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
-import type { ResponseHead } from '../face.ts'
+import type { ResponseHead } from '../provider-face.ts'
 import { cleanProviderMessage, findErrorStatus } from '../shared/provider-message.ts'
 import { readRetryAfter } from '../shared/response-header.ts'
 

@@ -2,7 +2,7 @@
 
 import { NATIVE_BOUNDS, readCatalogEntry } from '../../../shared/catalog.ts'
 import { isJsonObject } from '../../normalized/index.ts'
-import type { ModelListCodec } from '../face.ts'
+import type { ModelListCodec } from '../provider-face.ts'
 import { readModelItems } from '../shared/model-list.ts'
 import type { NativeOptions } from './options.ts'
 

@@ -1,7 +1,7 @@
 // The part of writing a request that both contracts share: names, turns, attachments and the data for the reader.
 
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../normalized/index.ts'
-import type { PendingAttachment, WrittenChat } from '../face.ts'
+import type { PendingAttachment, WrittenChat } from '../provider-face.ts'
 import { listMemberPaths } from '../shared/member-paths.ts'
 import { selectAdditionalFields } from './additional-fields.ts'
 import { planAttachments } from './attachments.ts'

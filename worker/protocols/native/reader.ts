@@ -8,7 +8,7 @@ import {
   keepExactIntegers,
   type NormalizedEvent
 } from '../../normalized/index.ts'
-import type { ResponseReader } from '../face.ts'
+import type { ResponseReader } from '../provider-face.ts'
 import { EventReader } from '../shared/event-reader.ts'
 import { SSE_FRAME_CHARACTERS_MAX } from '../shared/sse.ts'
 import { takeWholeEvents } from '../shared/take-events.ts'

@@ -1,6 +1,6 @@
 // Data that the writer of a request passes to the reader of its response: plain, because it may cross a thread boundary.
 
-import type { ReaderDependencies } from '../face.ts'
+import type { ReaderDependencies } from '../provider-face.ts'
 import type { ResponseIds } from './response-ids.ts'
 import type { ClientToolName } from './tool-names.ts'
 

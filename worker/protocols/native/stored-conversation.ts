@@ -1,7 +1,7 @@
 // Conversations that the upstream stores: only v2 has them, and only Responses requests use them (responses.md 6).
 
 import { invalidRequest, isJsonObject, type JsonObject, type NormalizedRequest } from '../../normalized/index.ts'
-import type { ModelRequest } from '../face.ts'
+import type { ModelRequest } from '../client-face.ts'
 
 const THREAD_ID = /^[A-Za-z0-9._:-]{1,256}$/
 

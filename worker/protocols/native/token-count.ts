@@ -1,7 +1,7 @@
 // Token counts on the native upstream's wire (upstream.md 7).
 
 import { isJsonObject } from '../../normalized/index.ts'
-import type { TokenCountCodec } from '../face.ts'
+import type { TokenCountCodec } from '../provider-face.ts'
 import { unusableResponse } from './errors.ts'
 import type { NativeOptions } from './options.ts'
 

@@ -3,7 +3,7 @@
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue, type ResponseTurn } from '../../normalized/index.ts'
-import type { SameWireCodec, SameWireTarget } from '../face.ts'
+import type { SameWireCodec, SameWireTarget } from '../provider-face.ts'
 import { editMedia } from '../shared/edited-media.ts'
 import { JsonEdits, type Place } from '../shared/edits.ts'
 import { editFrameData, isEndMark } from '../shared/frame-data.ts'

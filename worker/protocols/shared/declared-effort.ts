@@ -1,7 +1,7 @@
 // What a request asks of a model's reasoning, as far as the alias declares that its model has an effort (decisions.md 74 and 81).
 
 import type { NormalizedRequest, Reasoning } from '../../normalized/index.ts'
-import type { ChatTarget } from '../face.ts'
+import type { ChatTarget } from '../provider-face.ts'
 
 /** The effort word that switches reasoning off. */
 export const NO_REASONING = 'none'

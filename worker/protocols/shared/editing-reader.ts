@@ -2,7 +2,7 @@
 // before an error: those go to the client, and the error is written in the client's form.
 
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
-import type { ResponseEditor, ResponseReader } from '../face.ts'
+import type { ResponseEditor, ResponseReader } from '../provider-face.ts'
 import { FrameSplitter } from './frame-splitter.ts'
 
 /** What one read of a stream brought. */

@@ -4,7 +4,7 @@
 
 import { asBuffer } from '../../../shared/bytes.ts'
 import { GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
-import type { ResponseHead } from '../face.ts'
+import type { ResponseHead } from '../provider-face.ts'
 import { cleanProviderMessage, findErrorStatus, readProviderWord } from './provider-message.ts'
 import { readRetryAfter } from './response-header.ts'
 

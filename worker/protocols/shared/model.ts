@@ -1,7 +1,7 @@
 // The model name of a client. It is written to log lines and is the key of a limit, so its length is bounded.
 
 import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
-import type { ReadContext } from '../face.ts'
+import type { ReadContext } from '../client-face.ts'
 import { keepDefined, readOptionalString } from './field.ts'
 
 /** Longest model name, in bodies and in paths. */

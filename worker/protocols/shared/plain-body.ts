@@ -4,7 +4,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { asBuffer } from '../../../shared/bytes.ts'
-import type { BodyOutline, OutlineReader } from '../face.ts'
+import type { BodyOutline, OutlineReader } from '../client-face.ts'
 import {
   CLOSING_BRACE,
   CLOSING_BRACKET,

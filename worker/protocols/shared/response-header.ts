@@ -1,6 +1,6 @@
 // Reads single headers of a provider's response.
 
-import type { ResponseHeaders } from '../face.ts'
+import type { ResponseHeaders } from '../provider-face.ts'
 
 /** Seconds, or a date of HTTP; the bytes of anything else are not for a client. */
 const RETRY_AFTER = /^(?:\d{1,9}(?:\.\d{1,3})?|[A-Za-z]{3,9},[ 0-9A-Za-z:-]{10,40})$/

@@ -1,6 +1,6 @@
 // Frames of a stream are one text, or pieces where they have something large (`StreamFrames`).
 
-import type { StreamFrames } from '../face.ts'
+import type { StreamFrames } from '../client-face.ts'
 
 /** Puts frames one behind the other: one text when no part is in pieces. */
 export function concatFrames(parts: readonly StreamFrames[]): StreamFrames {

@@ -2,7 +2,7 @@
 
 import { readContentEncoding } from '../../../shared/content-encoding.ts'
 import { toGatewayError } from '../../normalized/index.ts'
-import type { ResponseHead } from '../../protocols/face.ts'
+import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import type { StreamedResponse } from '../types.ts'
 import { CallFailure, protocolFailure } from './call-failure.ts'

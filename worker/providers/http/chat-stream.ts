@@ -4,7 +4,7 @@
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { readContentEncoding } from '../../../shared/content-encoding.ts'
 import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
-import type { ResponseHead, ResponseReader } from '../../protocols/face.ts'
+import type { ResponseHead, ResponseReader } from '../../protocols/provider-face.ts'
 import { EditingReader } from '../../protocols/shared/editing-reader.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import type { CallContext, ChatCall, ResponseSink } from '../types.ts'

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { createStopSequenceFilter, type NormalizedEvent } from '../../normalized/index.ts'
-import type { ProviderFace, ResponseHead } from '../../protocols/face.ts'
+import type { ProviderFace, ResponseHead } from '../../protocols/provider-face.ts'
 import type { FaceSelection } from '../../protocols/registry.ts'
 
 /** A whole response to a chat: plain data that may cross a thread boundary. */

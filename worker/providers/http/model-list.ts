@@ -7,7 +7,7 @@ import {
   createCatalogCollector
 } from '../../../shared/catalog.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import type { ModelListCodec } from '../../protocols/face.ts'
+import type { ModelListCodec } from '../../protocols/provider-face.ts'
 import type { CallContext } from '../types.ts'
 import type { ProviderClient } from './client.ts'
 

@@ -2,7 +2,7 @@
 
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
-import type { ResponseHead } from '../../protocols/face.ts'
+import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readRetryAfter } from '../../protocols/shared/response-header.ts'
 import { CallFailure } from './call-failure.ts'
 import type { BufferedResponse } from './whole-response.ts'

@@ -8,7 +8,7 @@ import {
   decompress,
   readContentEncoding
 } from '../../../shared/content-encoding.ts'
-import type { ResponseHead } from '../../protocols/face.ts'
+import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import { protocolFailure, transportFailure } from './call-failure.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { LocalFacts } from '../../http/local-connection.ts'
-import { createResponseId } from '../../memory/item-ids.ts'
+import { createResponseId } from '../../memory/new-ids.ts'
 import { GatewayError, toGatewayError } from '../../normalized/index.ts'
 import { Exchange } from './exchange.ts'
 import {

@@ -8,7 +8,7 @@ import { type PublicProtocol, publicProtocols } from '../../../../shared/support
 import { describeCapabilityRoute, findModelRoute } from '../../../../worker/bridge/capabilities/capability-route.ts'
 import { decideCapabilities } from '../../../../worker/bridge/capabilities/effective-capabilities.ts'
 import { decideLayers } from '../../../../worker/bridge/capabilities/layers.ts'
-import type { ApiMode } from '../../../../worker/protocols/face.ts'
+import type { ApiMode } from '../../../../worker/protocols/provider-face.ts'
 import { providerCapabilities } from '../../../../worker/protocols/registry.ts'
 import { aliasOf, BASE_FEATURES, dynamicProfile, edgeProfile, fileOf } from '../../../support/profile-sets.ts'
 

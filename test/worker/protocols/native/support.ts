@@ -9,9 +9,9 @@ import {
   type NormalizedMessage,
   type NormalizedRequest
 } from '../../../../worker/normalized/index.ts'
-import type { ProviderFace, ReaderDependencies, ResponseReader } from '../../../../worker/protocols/face.ts'
 import type { NativeOptions } from '../../../../worker/protocols/native/options.ts'
 import type { NativeReading } from '../../../../worker/protocols/native/reading.ts'
+import type { ProviderFace, ReaderDependencies, ResponseReader } from '../../../../worker/protocols/provider-face.ts'
 
 export type NativeFace = ProviderFace<NativeOptions, NativeReading>
 

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { GatewayError, type JsonObject } from '../../../../worker/normalized/index.ts'
-import type { ResponseHead, SameWireTarget } from '../../../../worker/protocols/face.ts'
+import type { ResponseHead, SameWireTarget } from '../../../../worker/protocols/provider-face.ts'
 import { createResponsesStreamWriter } from '../../../../worker/protocols/responses/client/stream.ts'
 import { responsesCompatibleFace } from '../../../../worker/protocols/responses/provider/face.ts'
 import { responsesSameWire } from '../../../../worker/protocols/responses/same-wire.ts'

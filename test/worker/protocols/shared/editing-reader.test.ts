@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EventAssembler, GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
-import type { ResponseReader } from '../../../../worker/protocols/face.ts'
+import type { ResponseReader } from '../../../../worker/protocols/provider-face.ts'
 import { EditingReader } from '../../../../worker/protocols/shared/editing-reader.ts'
 import { createSseParser } from '../../../../worker/protocols/shared/sse.ts'
 

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { countBytes, joinBytes } from '../../../../shared/bytes.ts'
 import type { EmbeddingsCall, NormalizedEvent } from '../../../../worker/normalized/index.ts'
-import type { PendingAttachment, ProviderFace } from '../../../../worker/protocols/face.ts'
+import type { PendingAttachment, ProviderFace } from '../../../../worker/protocols/provider-face.ts'
 import type { BodyFallback } from '../../../../worker/providers/http/hooks.ts'
 import { createErrorRedaction } from '../../../../worker/providers/http/redaction.ts'
 import { createSettingsRetries } from '../../../../worker/providers/http/retry.ts'

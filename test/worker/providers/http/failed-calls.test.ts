@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
-import type { PendingAttachment } from '../../../../worker/protocols/face.ts'
+import type { PendingAttachment } from '../../../../worker/protocols/provider-face.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'
 import { chatCall, contextOf, createSink, emulatorEnv, startPool, type TestExecutor } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'

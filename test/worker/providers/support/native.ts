@@ -11,7 +11,7 @@ import {
   type NormalizedEvent,
   type NormalizedResponse
 } from '../../../../worker/normalized/index.ts'
-import type { ApiMode, PendingAttachment, TokenCountCall } from '../../../../worker/protocols/face.ts'
+import type { ApiMode, PendingAttachment, TokenCountCall } from '../../../../worker/protocols/provider-face.ts'
 import { findProviderFace, providerFaces } from '../../../../worker/protocols/registry.ts'
 import {
   createNativeKind,

@@ -1,7 +1,12 @@
 // Makes the calls of an executor that are no chats, as the translation writes and reads them.
 
 import type { EmbeddingsCall, EmbeddingsResult } from '../../../../worker/normalized/index.ts'
-import type { ProviderFace, ResponseHead, TokenCountCall, WrittenPost } from '../../../../worker/protocols/face.ts'
+import type {
+  ProviderFace,
+  ResponseHead,
+  TokenCountCall,
+  WrittenPost
+} from '../../../../worker/protocols/provider-face.ts'
 import type { CallContext, Executor, ResourceCall } from '../../../../worker/providers/types.ts'
 import { readResponseJson } from '../../../../worker/translation/json-body.ts'
 

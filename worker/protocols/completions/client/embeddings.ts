@@ -1,7 +1,7 @@
 // Reads embeddings requests and writes embeddings responses in the family's form (completions.md 10).
 
 import { type Diagnostics, type EmbeddingsResult, invalidRequest, type JsonValue } from '../../../normalized/index.ts'
-import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../face.ts'
+import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../client-face.ts'
 import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, wrongType } from '../../shared/field.ts'

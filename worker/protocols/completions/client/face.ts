@@ -9,7 +9,7 @@ import {
   type NormalizedRequest,
   type Sampling
 } from '../../../normalized/index.ts'
-import type { ChatClientFace } from '../../face.ts'
+import type { ChatClientFace } from '../../client-face.ts'
 import { dropReplayMark } from '../../shared/common-parameters.ts'
 import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'

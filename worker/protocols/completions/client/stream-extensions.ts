@@ -9,7 +9,7 @@ import {
   type HostedToolProgressEvent,
   type HostedToolStartEvent
 } from '../../../normalized/index.ts'
-import type { StreamFrames } from '../../face.ts'
+import type { StreamFrames } from '../../client-face.ts'
 import { concatFrames } from '../../shared/stream-frames.ts'
 import { type ShownRun, writeExecution, writeFile } from './write-response.ts'
 

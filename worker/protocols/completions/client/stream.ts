@@ -12,7 +12,7 @@ import {
   type NormalizedUsage,
   type ResponseIdentity
 } from '../../../normalized/index.ts'
-import type { ResponseContext, StreamFrames, StreamWriter } from '../../face.ts'
+import type { ResponseContext, StreamFrames, StreamWriter } from '../../client-face.ts'
 import { listFreeFormNames } from '../../shared/completions-family/free-form-tools.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { concatFrames, joinFrames } from '../../shared/stream-frames.ts'

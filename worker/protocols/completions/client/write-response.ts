@@ -15,7 +15,7 @@ import {
   type ToolCallItem,
   type UrlCitation
 } from '../../../normalized/index.ts'
-import type { ResponseContext } from '../../face.ts'
+import type { ResponseContext } from '../../client-face.ts'
 import { listFreeFormNames } from '../../shared/completions-family/free-form-tools.ts'
 import { selectMetadata } from '../../shared/completions-family/metadata.ts'
 import { readFreeFormInput } from '../../shared/free-form-input.ts'

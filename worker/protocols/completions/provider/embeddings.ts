@@ -1,7 +1,7 @@
 // Embeddings on the chat completions wire (bridge.md 8.8).
 
 import { type EmbeddingsResult, GatewayError, isJsonObject } from '../../../normalized/index.ts'
-import type { EmbeddingsCodec } from '../../face.ts'
+import type { EmbeddingsCodec } from '../../provider-face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ChatCompatibleOptions } from './options.ts'

@@ -1,6 +1,6 @@
 // The provider face of the kind `chat_compatible`, whose wire is that of chat completions.
 
-import type { ProviderFace } from '../../face.ts'
+import type { ProviderFace } from '../../provider-face.ts'
 import { findExternalError, readExternalError } from '../../shared/external-error.ts'
 import { completionsSameWire } from '../same-wire.ts'
 import { chatCompatibleAcceptance } from './acceptance.ts'

@@ -17,7 +17,7 @@
 import { EXTERNAL_BOUNDS } from '../../../../shared/catalog.ts'
 import { readTokenLimit, writeFacts } from '../../../../shared/model-facts.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
-import type { ModelListCodec } from '../../face.ts'
+import type { ModelListCodec } from '../../provider-face.ts'
 import { readCursor, readExternalModel, readModelItems, readWords, type StatedModel } from '../../shared/model-list.ts'
 import { WIRE_HEADERS } from '../../shared/wire-headers.ts'
 

@@ -2,7 +2,7 @@
 // detailed id for the log (bridge.md 8.7), and accepts the dialects of servers that mean the same.
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
-import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../provider-face.ts'
 import { EventReader } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'

@@ -6,7 +6,7 @@ import {
   type NormalizedRequest,
   type OutputFormat
 } from '../../../normalized/index.ts'
-import type { ChatTarget, WrittenChat } from '../../face.ts'
+import type { ChatTarget, WrittenChat } from '../../provider-face.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
 import { listMemberPaths } from '../../shared/member-paths.ts'
 import { cleanToolName, mapToolNames } from '../../shared/tool-names.ts'

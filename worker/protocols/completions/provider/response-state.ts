@@ -13,7 +13,7 @@ import {
   type ProviderState,
   type ResponseIdentity
 } from '../../../normalized/index.ts'
-import type { ReaderDependencies } from '../../face.ts'
+import type { ReaderDependencies } from '../../provider-face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'

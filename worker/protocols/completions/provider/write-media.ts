@@ -1,7 +1,7 @@
 // Writes images and files on the chat completions wire. Only messages of the user hold them there (bridge.md 8.1).
 
 import { assertNever, type JsonObject } from '../../../normalized/index.ts'
-import type { MediaTarget } from '../../face.ts'
+import type { MediaTarget } from '../../provider-face.ts'
 import {
   findMediaType,
   isImage,

@@ -1,7 +1,7 @@
 // countTokens of the content protocol: selects the texts to count and writes the response (content.md 5.4).
 
 import type { Diagnostics, JsonObject } from '../../../normalized/index.ts'
-import type { TokenCountClientFace } from '../../face.ts'
+import type { TokenCountClientFace } from '../../client-face.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { keepDefined, readOptionalObject, readOptionalString } from '../../shared/field.ts'
 import { Members } from '../../shared/members.ts'

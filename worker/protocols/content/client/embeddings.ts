@@ -9,7 +9,7 @@ import {
   type JsonObject,
   type JsonValue
 } from '../../../normalized/index.ts'
-import type { EmbeddingFieldPaths, EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../face.ts'
+import type { EmbeddingFieldPaths, EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../client-face.ts'
 import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { joinPath, keepDefined, wrongType } from '../../shared/field.ts'

@@ -1,7 +1,7 @@
 // Errors as the content protocol sends them: the status object of Google's RPC framework
 // (content.md 7).
 import type { ErrorCode, GatewayError, JsonObject } from '../../../normalized/index.ts'
-import type { WrittenError } from '../../face.ts'
+import type { WrittenError } from '../../client-face.ts'
 import { writeErrorHeaders } from '../../shared/error-headers.ts'
 
 /** Stable reasons in `details`, for clients that need more than the RPC status. */

@@ -8,7 +8,7 @@ import {
   NORMALIZED_VERSION,
   type NormalizedRequest
 } from '../../../normalized/index.ts'
-import type { ChatClientFace, ReadContext } from '../../face.ts'
+import type { ChatClientFace, ReadContext } from '../../client-face.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
 import { readOptionalObject } from '../../shared/field.ts'
 import { sortParameters } from '../../shared/parameters.ts'

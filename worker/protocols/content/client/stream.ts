@@ -17,7 +17,7 @@ import {
   type ToolCallStartEvent,
   type UrlCitation
 } from '../../../normalized/index.ts'
-import type { ResponseContext, StreamWriter } from '../../face.ts'
+import type { ResponseContext, StreamWriter } from '../../client-face.ts'
 import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { createSseParser } from '../../shared/sse.ts'

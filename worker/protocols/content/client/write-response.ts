@@ -12,7 +12,7 @@ import {
   type ReasoningItem,
   type UrlCitation
 } from '../../../normalized/index.ts'
-import type { ResponseContext } from '../../face.ts'
+import type { ResponseContext } from '../../client-face.ts'
 import { isCutCall } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { writeInputObject } from '../../shared/tool-arguments.ts'

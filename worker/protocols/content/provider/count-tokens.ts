@@ -1,7 +1,7 @@
 // Token counts on the content wire (content.md 5.4): one call for all texts, and one count for all of them.
 
 import { GatewayError, isJsonObject } from '../../../normalized/index.ts'
-import type { TokenCountCodec } from '../../face.ts'
+import type { TokenCountCodec } from '../../provider-face.ts'
 import { WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import { writeMethodPath } from './endpoints.ts'
 import { findError } from './errors.ts'

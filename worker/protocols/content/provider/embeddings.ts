@@ -7,7 +7,7 @@ import {
   isJsonObject,
   type JsonObject
 } from '../../../normalized/index.ts'
-import type { EmbeddingsCodec } from '../../face.ts'
+import type { EmbeddingsCodec } from '../../provider-face.ts'
 import { WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import { writeMethodPath, writeModelName } from './endpoints.ts'
 import { findError } from './errors.ts'

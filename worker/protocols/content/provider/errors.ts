@@ -3,7 +3,7 @@
 
 import { asBuffer } from '../../../../shared/bytes.ts'
 import { type GatewayError, isJsonObject, type JsonObject } from '../../../normalized/index.ts'
-import type { ResponseHead } from '../../face.ts'
+import type { ResponseHead } from '../../provider-face.ts'
 import { findExternalError, readExternalError } from '../../shared/external-error.ts'
 import { readRetryAfter } from '../../shared/response-header.ts'
 

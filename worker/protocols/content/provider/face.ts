@@ -1,6 +1,6 @@
 // The provider face of the kind `content_compatible`, whose wire is that of the content protocol.
 
-import type { ProviderFace } from '../../face.ts'
+import type { ProviderFace } from '../../provider-face.ts'
 import { contentSameWire } from '../same-wire.ts'
 import { contentCompatibleAcceptance } from './acceptance.ts'
 import { contentCompatibleTokenCount } from './count-tokens.ts'

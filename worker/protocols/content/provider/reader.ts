@@ -12,7 +12,7 @@ import {
   keepExactIntegers,
   type NormalizedEvent
 } from '../../../normalized/index.ts'
-import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../provider-face.ts'
 import { type Payload, parseEventData, parseJson, protocolError } from '../../shared/external-payload.ts'
 import { createSseParser, EXTERNAL_FRAME_CHARACTERS_MAX, type SseParser } from '../../shared/sse.ts'
 import { takeEvents, takeWholeEvents } from '../../shared/take-events.ts'

@@ -1,7 +1,7 @@
 // Writes a chat request on the content wire (content.md 1 to 4, from the client's side).
 
 import { invalidRequest, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
-import type { ChatTarget, WrittenChat } from '../../face.ts'
+import type { ChatTarget, WrittenChat } from '../../provider-face.ts'
 import { readDeclaredEffort } from '../../shared/declared-effort.ts'
 import { listMemberPaths } from '../../shared/member-paths.ts'
 import { mapToolNames } from '../../shared/tool-names.ts'

@@ -14,7 +14,7 @@ import {
   type ToolCallHead,
   withoutRawJson
 } from '../../../normalized/index.ts'
-import type { ReaderDependencies } from '../../face.ts'
+import type { ReaderDependencies } from '../../provider-face.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
 import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'

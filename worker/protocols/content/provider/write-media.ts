@@ -1,7 +1,7 @@
 // Writes images and files on the content wire: bytes in the request, or the address of a public file, which the provider fetches.
 
 import { assertNever, type JsonObject } from '../../../normalized/index.ts'
-import type { MediaTarget } from '../../face.ts'
+import type { MediaTarget } from '../../provider-face.ts'
 import {
   findMediaType,
   isImage,

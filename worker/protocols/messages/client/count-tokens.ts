@@ -1,7 +1,7 @@
 // Counts the tokens of a message request: selects the counted texts and writes the response (messages.md 7.3).
 
 import { assertBounded, NORMALIZED_VERSION, type NormalizedRequest } from '../../../normalized/index.ts'
-import type { TokenCountClientFace } from '../../face.ts'
+import type { TokenCountClientFace } from '../../client-face.ts'
 import { readAdditionalFields } from '../../shared/additional-fields.ts'
 import { listCountedTexts } from '../../shared/counted-texts.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'

@@ -1,7 +1,7 @@
 // Writes errors in the form of the messages protocol (messages.md 8). The SDK chooses its error
 // class by status, and reads `error.type`, `error.message` and `error.details.error_code`.
 import type { ErrorCode, GatewayError } from '../../../normalized/index.ts'
-import type { WrittenError } from '../../face.ts'
+import type { WrittenError } from '../../client-face.ts'
 import { writeErrorHeaders } from '../../shared/error-headers.ts'
 import type { MessagesErrorBody, MessagesErrorType } from './schema.ts'
 

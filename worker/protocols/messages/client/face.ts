@@ -11,7 +11,7 @@ import {
   type Reasoning,
   type Sampling
 } from '../../../normalized/index.ts'
-import type { ChatClientFace, ReadContext } from '../../face.ts'
+import type { ChatClientFace, ReadContext } from '../../client-face.ts'
 import { dropReasoningFields, readAdditionalFields } from '../../shared/additional-fields.ts'
 import { dropReplayMark } from '../../shared/common-parameters.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'

@@ -9,7 +9,7 @@ import {
   type ProviderState,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
-import type { ResponseContext, StreamWriter } from '../../face.ts'
+import type { ResponseContext, StreamWriter } from '../../client-face.ts'
 import { isCut, isInput } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import type { StateOwner } from '../../shared/state-signature.ts'

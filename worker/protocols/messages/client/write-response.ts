@@ -13,7 +13,7 @@ import {
   type ReasoningItem,
   type ToolCallItem
 } from '../../../normalized/index.ts'
-import type { ResponseContext } from '../../face.ts'
+import type { ResponseContext } from '../../client-face.ts'
 import { isCutCall } from '../../shared/cut-calls.ts'
 import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
 import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'

@@ -1,7 +1,7 @@
 // Token counts on the Anthropic Messages wire (bridge.md 7.5): one call counts all texts.
 
 import { GatewayError, isJsonObject, type JsonObject } from '../../../normalized/index.ts'
-import type { TokenCountCodec } from '../../face.ts'
+import type { TokenCountCodec } from '../../provider-face.ts'
 import { findExternalError } from '../../shared/external-error.ts'
 import { MESSAGES_HEADERS } from './headers.ts'
 import type { MessagesCompatibleOptions } from './options.ts'

@@ -9,7 +9,7 @@ import {
   keepExactIntegers,
   type NormalizedEvent
 } from '../../../normalized/index.ts'
-import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../provider-face.ts'
 import { EventReader } from '../../shared/event-reader.ts'
 import { readExternalErrorEvent } from '../../shared/external-error.ts'
 import {

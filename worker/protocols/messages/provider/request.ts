@@ -9,7 +9,7 @@ import {
   type OutputFormat,
   type Reasoning
 } from '../../../normalized/index.ts'
-import type { ChatTarget, WrittenChat } from '../../face.ts'
+import type { ChatTarget, WrittenChat } from '../../provider-face.ts'
 import { NO_REASONING, readDeclaredEffort } from '../../shared/declared-effort.ts'
 import { refuseJsonWithoutSchema } from '../../shared/json-object-format.ts'
 import { listMemberPaths } from '../../shared/member-paths.ts'

@@ -1,7 +1,7 @@
 // Writes images and documents as blocks of the Anthropic Messages wire.
 
 import { assertNever, type JsonObject } from '../../../normalized/index.ts'
-import type { MediaTarget } from '../../face.ts'
+import type { MediaTarget } from '../../provider-face.ts'
 import {
   findMediaType,
   isImage,

@@ -1,7 +1,7 @@
 // Reads responses of the v1 contract: one choice, as a whole or as deltas (upstream.md 3.2 and 3.3).
 
 import { isJsonObject } from '../../../normalized/index.ts'
-import type { ResponseReader } from '../../face.ts'
+import type { ResponseReader } from '../../provider-face.ts'
 import { findFirstChoice, hasReadableChoice, readChoiceContent, readPlainChoice } from '../choices.ts'
 import { NativeReader, type PayloadReader } from '../reader.ts'
 import type { NativeReaderOptions } from '../reading.ts'

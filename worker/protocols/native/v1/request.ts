@@ -1,7 +1,7 @@
 // Writes a request on the v1 wire of the native upstream: string contents, one call per message, functions at the top level.
 
 import { assertNever, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
-import type { ChatTarget, WrittenChat } from '../../face.ts'
+import type { ChatTarget, WrittenChat } from '../../provider-face.ts'
 import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
 import { mergeV1Fields } from '../additional-fields.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'

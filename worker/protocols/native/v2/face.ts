@@ -1,6 +1,6 @@
 // The provider face of the native upstream's v2 contract.
 
-import type { ProviderFace } from '../../face.ts'
+import type { ProviderFace } from '../../provider-face.ts'
 import { nativeV2Acceptance } from '../acceptance.ts'
 import { nativeEmbeddings } from '../embeddings.ts'
 import { findPayloadError, readResponseError } from '../errors.ts'

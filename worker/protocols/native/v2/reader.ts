@@ -3,7 +3,7 @@
 
 import { isJsonObject } from '../../../normalized/index.ts'
 import { hasOnlyMembers } from '../../../performance/repeated-frame.ts'
-import type { ResponseReader } from '../../face.ts'
+import type { ResponseReader } from '../../provider-face.ts'
 import { findFirstChoice, hasReadableChoice, readChoiceContent, readPlainChoice } from '../choices.ts'
 import { NativeReader, type PayloadReader } from '../reader.ts'
 import type { NativeReaderOptions } from '../reading.ts'

@@ -1,7 +1,7 @@
 // Counts the input tokens of a Responses request: selects the counted texts and writes the response (memory.md 5).
 
 import { assertBounded } from '../../../normalized/index.ts'
-import type { ReadContext, ReadTokenCount, TokenCountClientFace } from '../../face.ts'
+import type { ReadContext, ReadTokenCount, TokenCountClientFace } from '../../client-face.ts'
 import { ignored } from '../../shared/common-parameters.ts'
 import { listCountedTexts } from '../../shared/counted-texts.ts'
 import { Members } from '../../shared/members.ts'

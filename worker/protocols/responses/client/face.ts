@@ -11,7 +11,7 @@ import {
   type OutputFormat,
   type Sampling
 } from '../../../normalized/index.ts'
-import type { ChatClientFace, ReadContext } from '../../face.ts'
+import type { ChatClientFace, ReadContext } from '../../client-face.ts'
 import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'

@@ -7,7 +7,7 @@ import {
   type NormalizedResponse,
   type NormalizedUsage
 } from '../../../normalized/index.ts'
-import type { ResponseContext } from '../../face.ts'
+import type { ResponseContext } from '../../client-face.ts'
 import { selectMetadata } from '../../shared/completions-family/metadata.ts'
 import type { ClosingStatus } from './blocks.ts'
 import { writeEcho } from './echo.ts'

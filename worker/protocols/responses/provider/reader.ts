@@ -2,7 +2,7 @@
 // item; unknown events and items are skipped, because the service adds new ones at any time.
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
-import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../face.ts'
+import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../provider-face.ts'
 import { EventReader } from '../../shared/event-reader.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
 import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/sse.ts'

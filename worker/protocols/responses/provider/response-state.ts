@@ -11,7 +11,7 @@ import {
   type NormalizedEvent,
   type ResponseIdentity
 } from '../../../normalized/index.ts'
-import type { ReaderDependencies } from '../../face.ts'
+import type { ReaderDependencies } from '../../provider-face.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
 import { IssuedCallIds } from '../../shared/issued-call-ids.ts'

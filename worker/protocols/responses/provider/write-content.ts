@@ -9,7 +9,7 @@ import type {
   TextPart,
   ToolResultPart
 } from '../../../normalized/index.ts'
-import type { MediaTarget } from '../../face.ts'
+import type { MediaTarget } from '../../provider-face.ts'
 import {
   findMediaType,
   isImage,

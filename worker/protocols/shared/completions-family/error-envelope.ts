@@ -2,7 +2,7 @@
 // `err.param` only from a top-level `error`, and selects the error class by the status alone.
 
 import type { ErrorKind, GatewayError } from '../../../normalized/index.ts'
-import type { WrittenError } from '../../face.ts'
+import type { WrittenError } from '../../client-face.ts'
 import { writeErrorHeaders } from '../error-headers.ts'
 
 export type EnvelopeErrorType =

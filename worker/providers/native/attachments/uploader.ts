@@ -4,9 +4,9 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import { GatewayError } from '../../../normalized/index.ts'
-import type { PendingAttachment } from '../../../protocols/face.ts'
 import type { MediaKind } from '../../../protocols/native/media-types.ts'
 import type { AttachmentLimits } from '../../../protocols/native/options.ts'
+import type { PendingAttachment } from '../../../protocols/provider-face.ts'
 import type { GuardedDownload } from '../../egress/guarded-download.ts'
 import type { Gate } from '../../http/gate.ts'
 import type { CallContext } from '../../types.ts'

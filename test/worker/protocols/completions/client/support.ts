@@ -6,11 +6,11 @@ import {
   type NormalizedEvent,
   type NormalizedRequest
 } from '../../../../../worker/normalized/index.ts'
+import type { ResponseContext } from '../../../../../worker/protocols/client-face.ts'
 import { readCompletionsRequest } from '../../../../../worker/protocols/completions/client/face.ts'
 import type { CompletionsResponse } from '../../../../../worker/protocols/completions/client/schema.ts'
 import { createCompletionsStreamWriter } from '../../../../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../../../../worker/protocols/completions/client/write-response.ts'
-import type { ResponseContext } from '../../../../../worker/protocols/face.ts'
 import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
 import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 

@@ -9,7 +9,7 @@ import type {
   ReaderDependencies,
   ResponseReader,
   WrittenChat
-} from '../../../../../worker/protocols/face.ts'
+} from '../../../../../worker/protocols/provider-face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 
 export const options = { chatPath: '/v1/chat/completions', embeddingsPath: '/v1/embeddings', modelsPath: '/v1/models' }

@@ -9,9 +9,9 @@ import {
   type NormalizedEvent,
   type NormalizedRequest
 } from '../../../../../worker/normalized/index.ts'
+import type { StreamWriter } from '../../../../../worker/protocols/client-face.ts'
 import { contentFace } from '../../../../../worker/protocols/content/client/face.ts'
 import { readPathModel } from '../../../../../worker/protocols/content/client/path.ts'
-import type { StreamWriter } from '../../../../../worker/protocols/face.ts'
 import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
 import { requestId } from './support.ts'
 

@@ -7,14 +7,15 @@ import {
   type NormalizedMessage,
   type NormalizedRequest
 } from '../../../../../worker/normalized/index.ts'
+import type { ResponseContext } from '../../../../../worker/protocols/client-face.ts'
 import { readContentRequest } from '../../../../../worker/protocols/content/client/face.ts'
 import type { ContentResponse } from '../../../../../worker/protocols/content/client/schema.ts'
 import { writeContentResponse } from '../../../../../worker/protocols/content/client/write-response.ts'
-import type { ResponseContext, WrittenChat } from '../../../../../worker/protocols/face.ts'
 import type { NativeOptions } from '../../../../../worker/protocols/native/options.ts'
 import type { NativeReading } from '../../../../../worker/protocols/native/reading.ts'
 import { nativeV1Face } from '../../../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../../../worker/protocols/native/v2/face.ts'
+import type { WrittenChat } from '../../../../../worker/protocols/provider-face.ts'
 import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }

@@ -4,7 +4,7 @@ import type { JsonObject, NormalizedEvent, NormalizedRequest } from '../../../..
 import { GatewayError } from '../../../../../worker/normalized/index.ts'
 import { contentCompatibleFace } from '../../../../../worker/protocols/content/provider/face.ts'
 import type { ContentCompatibleReading } from '../../../../../worker/protocols/content/provider/reading.ts'
-import type { ReaderDependencies, ResponseReader, WrittenChat } from '../../../../../worker/protocols/face.ts'
+import type { ReaderDependencies, ResponseReader, WrittenChat } from '../../../../../worker/protocols/provider-face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 
 export const options = { modelsPath: '/v1beta/models' }

@@ -6,7 +6,7 @@ import {
   type NormalizedEvent,
   type NormalizedRequest
 } from '../../../../../worker/normalized/index.ts'
-import type { ResponseContext } from '../../../../../worker/protocols/face.ts'
+import type { ResponseContext } from '../../../../../worker/protocols/client-face.ts'
 import { readMessagesRequest } from '../../../../../worker/protocols/messages/client/face.ts'
 import type { MessagesResponse } from '../../../../../worker/protocols/messages/client/schema.ts'
 import { createMessagesStreamWriter } from '../../../../../worker/protocols/messages/client/stream.ts'

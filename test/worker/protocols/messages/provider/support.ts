@@ -2,9 +2,9 @@
 
 import type { JsonObject, NormalizedEvent, NormalizedRequest } from '../../../../../worker/normalized/index.ts'
 import { GatewayError } from '../../../../../worker/normalized/index.ts'
-import type { ReaderDependencies, ResponseReader, WrittenChat } from '../../../../../worker/protocols/face.ts'
 import { messagesCompatibleFace } from '../../../../../worker/protocols/messages/provider/face.ts'
 import type { MessagesCompatibleReading } from '../../../../../worker/protocols/messages/provider/reading.ts'
+import type { ReaderDependencies, ResponseReader, WrittenChat } from '../../../../../worker/protocols/provider-face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 
 export const options = {

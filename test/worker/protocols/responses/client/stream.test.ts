@@ -5,7 +5,7 @@ import {
   type NormalizedEvent,
   type RequestEcho
 } from '../../../../../worker/normalized/index.ts'
-import type { StreamFrames } from '../../../../../worker/protocols/face.ts'
+import type { StreamFrames } from '../../../../../worker/protocols/client-face.ts'
 import { writeEchoText } from '../../../../../worker/protocols/responses/client/echo.ts'
 import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
 import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'

@@ -9,7 +9,7 @@ import {
   type NormalizedEvent,
   type NormalizedRequest
 } from '../../../../../worker/normalized/index.ts'
-import type { ReadContext, ResponseContext } from '../../../../../worker/protocols/face.ts'
+import type { ReadContext, ResponseContext } from '../../../../../worker/protocols/client-face.ts'
 import { readResponsesRequest } from '../../../../../worker/protocols/responses/client/face.ts'
 import type { ResponsesResponse } from '../../../../../worker/protocols/responses/client/schema.ts'
 import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'

@@ -7,7 +7,7 @@ import type {
   ReaderDependencies,
   ResponseReader,
   WrittenChat
-} from '../../../../../worker/protocols/face.ts'
+} from '../../../../../worker/protocols/provider-face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
 import { responsesCompatibleFace } from '../../../../../worker/protocols/responses/provider/face.ts'
 import type { ResponsesCompatibleReading } from '../../../../../worker/protocols/responses/provider/reading.ts'

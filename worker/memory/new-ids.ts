@@ -1,4 +1,5 @@
-// The ids that the memory gives: to responses, and to items that came without one (memory.md 2). Nobody can guess them.
+// The ids that the memory gives: to responses, to conversations, and to items that came without one (memory.md 2). They are random, so
+// that no client can guess the id of another one.
 
 import { randomBytes } from 'node:crypto'
 
@@ -28,6 +29,11 @@ const PREFIXES: Readonly<Record<string, string>> = {
 /** Creates the id of a response. */
 export function createResponseId(): string {
   return `resp_${createKey()}`
+}
+
+/** Creates the id of a conversation. */
+export function createConversationId(): string {
+  return `conv_${createKey()}`
 }
 
 /** Creates the id of an item of this type. */
