@@ -5,7 +5,7 @@ import { isMissingAddress, resolveListenAddresses } from '../shared/listen-addre
 
 export interface PortReservation {
   readonly port: number
-  /** Releases the port; to be called when the workers listen, or when the start has failed. */
+  /** Releases the port where it is kept; to be called when the workers listen, or when the start has failed. */
   release(): Promise<void>
 }
 
@@ -34,9 +34,16 @@ export async function reservePort(options: ReservationOptions): Promise<PortRese
     await probe(addresses, options.port)
     return { port: options.port, release: async () => undefined }
   }
-  // Without sharing the workers' listeners are the supervisor's own, and the system picks the port when they open.
-  if (!options.reusePort) return { port: 0, release: async () => undefined }
-  return pickPort(addresses, PICK_ATTEMPTS_MAX)
+  // Without sharing too: the listener there ends with the last worker, and workers that listened on port 0 in their place would get
+  // another port than the one that was announced.
+  const port = await pickPort(addresses, PICK_ATTEMPTS_MAX)
+  const holders = options.reusePort ? await holdPort(addresses, port) : []
+  return {
+    port,
+    async release() {
+      await Promise.all(holders.map(close))
+    }
+  }
 }
 
 /** Returns the port that was probed: the given one, or for 0 the one that the first address got. */
@@ -54,14 +61,16 @@ async function probe(addresses: readonly string[], port: number): Promise<number
   return found
 }
 
-async function pickPort(addresses: readonly string[], attemptsLeft: number): Promise<PortReservation> {
-  let port: number
+async function pickPort(addresses: readonly string[], attemptsLeft: number): Promise<number> {
   try {
-    port = await probe(addresses, 0)
+    return await probe(addresses, 0)
   } catch (error) {
     if (attemptsLeft <= 1 || !hasCode(error, ['EADDRINUSE'])) throw error
     return pickPort(addresses, attemptsLeft - 1)
   }
+}
+
+async function holdPort(addresses: readonly string[], port: number): Promise<Server[]> {
   const holders: Server[] = []
   for (const host of addresses) {
     const holder = await listen({ host, port, reusePort: true }).catch(() => undefined)
@@ -70,12 +79,7 @@ async function pickPort(addresses: readonly string[], attemptsLeft: number): Pro
     holder.on('connection', socket => socket.destroy())
     holders.push(holder)
   }
-  return {
-    port,
-    async release() {
-      await Promise.all(holders.map(close))
-    }
-  }
+  return holders
 }
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {

@@ -48,6 +48,13 @@ t.test('port 0 becomes a port that is held until the workers listen', { skip: !c
   await reservation.release()
 })
 
+t.test('port 0 becomes one port for all workers that follow, also where ports are not shared', async t => {
+  const { port, release } = await reservePort({ host, port: 0, reusePort: false })
+  t.teardown(release)
+  t.ok(port > 0)
+  await listen(t, { port })
+})
+
 t.test('a connection before the workers listen is reset, not kept waiting', { skip: !canShare }, async t => {
   const reservation = await reservePort({ host, port: 0, reusePort: true })
   t.teardown(reservation.release)

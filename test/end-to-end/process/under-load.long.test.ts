@@ -108,6 +108,20 @@ for (const listening of listeningModes) {
     t.equal(await gateway.stop(), 0)
   })
 
+  t.test(`workers that replace all others at once listen on the announced port, ${listening.mode}`, async t => {
+    const gateway = await startWorkers(t, listening)
+    const before = readChildPids(gateway.process.pid ?? 0)
+    t.equal(before.length, 2)
+    for (const pid of before) process.kill(pid, 'SIGKILL')
+    const isServed = () =>
+      get(`${gateway.url}/health`).then(
+        ({ status }) => status === 200,
+        () => false
+      )
+    await waitUntil(isServed, 'a new worker serves')
+    t.equal(await gateway.stop(), 0)
+  })
+
   t.test(`SIGTERM under load loses no request (I1, I3, I5), ${listening.mode}`, async t => {
     const gateway = await startWorkers(t, listening)
     const load = startLoad(t, gateway.url)
