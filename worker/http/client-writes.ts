@@ -2,6 +2,7 @@
 // between the pieces for one that reads fast.
 
 import type { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createTurnBudget } from '../performance/turn-budget.ts'
 import { UNREAD_TIMEOUT_MS } from './served-connection.ts'
 
@@ -46,8 +47,16 @@ export function isFull({ socket, writableNeedDrain }: ServerResponse): boolean {
  * Resolves when more can be written to the response, or when it was closed: by the client, or here
  * after the client has read nothing for this long.
  */
-export function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
-  if (response.destroyed || !isFull(response)) return Promise.resolve()
+export async function whenDrained(response: ServerResponse, stallTimeoutMs = UNREAD_TIMEOUT_MS): Promise<void> {
+  if (response.destroyed || !response.writableNeedDrain) return
+  // What was written in this turn of the event loop may not be on the connection yet: without another turn, a loop of
+  // writes and waits would never put it there.
+  if (!isFull(response)) await nextTurn()
+  if (!response.destroyed && isFull(response)) await whenRead(response, stallTimeoutMs)
+}
+
+/** Resolves when the client has read what was written, or when the response was closed. */
+function whenRead(response: ServerResponse, stallTimeoutMs: number): Promise<void> {
   return new Promise(resolve => {
     // `drain` alone never comes after a client disconnect (field-lessons.md H7), or while the
     // client reads nothing.

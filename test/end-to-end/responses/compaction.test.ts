@@ -10,6 +10,7 @@ import {
   startEmulator,
   startGateway
 } from '../../support/in-process-gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { lastReceived } from '../../support/upstream.ts'
 
 const model = 'GigaChat-2'
@@ -65,6 +66,8 @@ t.test('memory 18: without a configured key one warning says what a restart woul
     code: 'invalid_request',
     param: 'input[0].encrypted_content'
   })
+  // The log is written behind the responses.
+  await waitUntil(() => listWarnings(first.gateway).length > 0, 'the warning is logged')
   t.equal(listWarnings(first.gateway).length, 1)
 })
 

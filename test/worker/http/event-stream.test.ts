@@ -208,6 +208,18 @@ t.test('the connection of a client that reads nothing is closed after the stall 
   t.ok(reply.request.context.isAborted, 'what the request has running is ended')
 })
 
+t.test('a connection that is gone has no room, also before its response is known to be closed', async t => {
+  const { stream, reply } = await openStream(t)
+  reply.raw.socket?.destroy()
+  const piece = 'x'.repeat(64 * 1024)
+  let writes = 0
+  while (!stream.isClosed && writes < 100) {
+    writes += 1
+    if (!stream.write(piece)) await stream.whenDrained()
+  }
+  t.ok(stream.isClosed, `after ${writes} writes`)
+})
+
 t.test('an idle stream gets keep-alive comments, and one that is written to gets none', async t => {
   const { waitFor, stream, received } = await openStream(t, {
     keepAliveText: ': keep-alive\n\n',
