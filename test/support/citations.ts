@@ -27,6 +27,7 @@ export const pageNames = [
   'content',
   'decisions',
   'field-lessons',
+  'keys',
   'memory',
   'messages',
   'operations',
@@ -51,7 +52,7 @@ const UNKNOWN_FORMS = new RegExp(
     String.raw`\b[Dd]ecisions?,? \d+`,
     String.raw`\b[Ff]ield lessons? [A-O]\d*`,
     String.raw`\b[Ss]pec(?:ification)?,? (?:section )?\d+(?:\.\d+)*`,
-    String.raw`\b(?:design|gateway-specification|keys)\.md\b`,
+    String.raw`\b(?:design|gateway-specification)\.md\b`,
     String.raw`\.\./shared/(?:contracts|spec|design|decisions|style)\b`
   ].join('|'),
   'g'

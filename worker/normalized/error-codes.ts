@@ -142,6 +142,32 @@ export const familyErrorDefinitions = {
     kind: 'authentication',
     text: 'Invalid API key'
   },
+  key_expired: {
+    status: 401,
+    kind: 'authentication',
+    text: 'The API key has expired'
+  },
+  key_disabled: {
+    status: 401,
+    kind: 'authentication',
+    text: 'The API key is disabled'
+  },
+  // The limits of keys (keys.md 2).
+  rate_limit_exceeded: {
+    status: 429,
+    kind: 'rate-limit',
+    text: 'The limit of the API key is reached.'
+  },
+  budget_exceeded: {
+    status: 429,
+    kind: 'rate-limit',
+    text: 'The budget of the API key is spent.'
+  },
+  limits_unavailable: {
+    status: 503,
+    kind: 'overloaded',
+    text: 'The limits of the API key cannot be checked now.'
+  },
   invalid_upstream_authorization: {
     status: 400,
     kind: 'invalid-request',

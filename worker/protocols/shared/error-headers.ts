@@ -5,10 +5,14 @@ import type { ErrorCode, GatewayError } from '../../normalized/index.ts'
 const TEMPORARY_REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'gateway_not_ready',
   'gateway_overloaded',
+  'limits_unavailable',
   'model_concurrency_limit',
   'store_unavailable'
 ])
 const REFUSAL_RETRY_AFTER_S = '1'
+
+/** The client has to send another key. */
+const KEY_REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['invalid_api_key', 'key_expired', 'key_disabled'])
 
 /** Writes `retry-after` for a temporary refusal, `allow` for a wrong method and `www-authenticate` for a missing key. */
 export function writeErrorHeaders(error: GatewayError): Record<string, string> {
@@ -17,6 +21,6 @@ export function writeErrorHeaders(error: GatewayError): Record<string, string> {
   const isTemporary = error.status === 429 || error.status === 503
   if (isTemporary && retryAfter !== undefined) headers['retry-after'] = retryAfter
   if (error.allow !== undefined) headers.allow = error.allow
-  if (error.code === 'invalid_api_key') headers['www-authenticate'] = 'Bearer'
+  if (KEY_REFUSALS.has(error.code)) headers['www-authenticate'] = 'Bearer'
   return headers
 }

@@ -6,6 +6,7 @@ import { writeErrorHeaders } from '../../shared/error-headers.ts'
 
 /** Stable reasons in `details`, for clients that need more than the RPC status. */
 const REASONS: Partial<Record<ErrorCode, string>> = {
+  budget_exceeded: 'budget_exceeded',
   context_length_exceeded: 'context_length_exceeded',
   credential_unavailable: 'credential_unavailable',
   destination_mismatch: 'destination_mismatch',
@@ -14,12 +15,16 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   invalid_api_key: 'API_KEY_INVALID',
   invalid_json: 'invalid_json',
   invalid_upstream_authorization: 'invalid_upstream_authorization',
+  key_disabled: 'key_disabled',
+  key_expired: 'key_expired',
+  limits_unavailable: 'limits_unavailable',
   model_concurrency_limit: 'model_concurrency_limit',
   model_required: 'model_required',
   provider_connections_exhausted: 'provider_connections_exhausted',
   provider_failure: 'provider_failure',
   provider_protocol_error: 'provider_protocol_error',
   provider_timeout: 'provider_timeout',
+  rate_limit_exceeded: 'rate_limit_exceeded',
   request_entity_too_large: 'request_entity_too_large',
   store_unavailable: 'store_unavailable',
   unknown_model_alias: 'unknown_model_alias',

@@ -7,18 +7,23 @@ import type { MessagesErrorBody, MessagesErrorType } from './schema.ts'
 
 /** Codes that the body names, because their status and type are the same as those of other errors. */
 const NAMED_CODES: ReadonlySet<ErrorCode> = new Set([
+  'budget_exceeded',
   'context_length_exceeded',
   'credential_unavailable',
   'destination_mismatch',
   'gateway_not_ready',
   'gateway_overloaded',
   'invalid_upstream_authorization',
+  'key_disabled',
+  'key_expired',
+  'limits_unavailable',
   'model_concurrency_limit',
   'model_required',
   'provider_connections_exhausted',
   'provider_failure',
   'provider_protocol_error',
   'provider_timeout',
+  'rate_limit_exceeded',
   'store_unavailable',
   'unknown_model_alias',
   'unsupported_semantic'

@@ -34,6 +34,11 @@ const table: Record<FamilyErrorCode, Row> = {
   unknown_model_alias: [404, invalid, 'model', 'unknown_model_alias'],
   model_not_found: [404, 'not_found_error', 'model', 'model_not_found'],
   invalid_api_key: [401, 'authentication_error', null, 'invalid_api_key'],
+  key_expired: [401, 'authentication_error', null, 'key_expired'],
+  key_disabled: [401, 'authentication_error', null, 'key_disabled'],
+  rate_limit_exceeded: [429, 'rate_limit_error', null, 'rate_limit_exceeded'],
+  budget_exceeded: [429, 'rate_limit_error', null, 'budget_exceeded'],
+  limits_unavailable: [503, 'server_error', null, 'limits_unavailable'],
   invalid_upstream_authorization: [400, invalid, null, 'invalid_upstream_authorization'],
   gateway_not_ready: [503, 'server_error', null, 'gateway_not_ready'],
   gateway_overloaded: [503, 'server_error', null, 'gateway_overloaded'],
@@ -54,6 +59,8 @@ const table: Record<FamilyErrorCode, Row> = {
   destination_mismatch: [502, 'server_error', null, 'destination_mismatch'],
   credential_unavailable: [502, 'server_error', null, 'credential_unavailable']
 }
+
+const KEY_CODES = new Set<string>(['invalid_api_key', 'key_expired', 'key_disabled'])
 
 const codes = Object.keys(familyErrorDefinitions) as FamilyErrorCode[]
 
@@ -136,7 +143,7 @@ t.test('each other header is sent only with the error that it belongs to', async
   for (const code of codes) {
     const { headers } = writeCompletionsError(new GatewayError(code))
     t.equal(headers['x-should-retry'], code === 'upstream_generation_error' ? 'false' : undefined)
-    t.equal(headers['www-authenticate'], code === 'invalid_api_key' ? 'Bearer' : undefined)
+    t.equal(headers['www-authenticate'], KEY_CODES.has(code) ? 'Bearer' : undefined)
   }
   const wrongMethod = new GatewayError('method_not_allowed', { allow: 'POST' })
   t.strictSame(writeCompletionsError(wrongMethod).headers, { allow: 'POST' })
