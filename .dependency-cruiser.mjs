@@ -5,6 +5,7 @@ const io = '^(node:)?(net|http|https|http2|tls|dns|fs|fs/promises|dgram|cluster|
 const rooms = [
   'normalized',
   'performance',
+  'limits',
   'operations',
   'protocols',
   'bridge',

@@ -10,6 +10,19 @@ export interface ErrorPlace {
   readonly message: string
 }
 
+/** The limit of a key that a request was refused for (keys.md 2). */
+export interface ReachedLimit {
+  readonly name: 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests' | 'budget'
+  /** Whose limit it is: the key's own, or that of its group. */
+  readonly holder: 'key' | 'group'
+  /** The name of the key. */
+  readonly key: string
+  /** What the limit allows: a count, or an amount of the currency for a budget. */
+  readonly amount: number
+  /** Milliseconds until the request fits; null where waiting does not help. */
+  readonly retryAfterMs: number | null
+}
+
 export interface GatewayErrorOptions {
   /** Sentence for the client: it has passed redaction and names no URL, header or body of the upstream. */
   message?: string
@@ -37,6 +50,8 @@ export interface GatewayErrorOptions {
   errors?: readonly ErrorPlace[] | undefined
   /** The public model that refuses the request, for the log; the message names it already. */
   model?: string | undefined
+  /** Of `rate_limit_exceeded` and `budget_exceeded`. */
+  limit?: ReachedLimit | undefined
   /** The internal cause. For the log only: it never reaches a client. */
   cause?: unknown
 }
@@ -59,6 +74,7 @@ export class GatewayError extends Error {
   readonly allow: string | undefined
   readonly errors: readonly ErrorPlace[] | undefined
   readonly model: string | undefined
+  readonly limit: ReachedLimit | undefined
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const definition = errorDefinitions[code]
@@ -81,6 +97,7 @@ export class GatewayError extends Error {
     this.allow = options.allow
     this.errors = options.errors
     this.model = options.model
+    this.limit = options.limit
   }
 
   /** The same error with other details. */

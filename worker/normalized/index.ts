@@ -7,7 +7,7 @@ export type { CallCollectorOptions, CallIdentity, CallPiece } from './call-colle
 export { CallCollector, WAITING_CHARACTERS_MAX } from './call-collector.ts'
 export type * from './content.ts'
 export type * from './embeddings.ts'
-export type { ErrorPlace, GatewayErrorOptions } from './error.ts'
+export type { ErrorPlace, GatewayErrorOptions, ReachedLimit } from './error.ts'
 export {
   GatewayError,
   invalidRequest,

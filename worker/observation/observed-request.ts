@@ -2,6 +2,7 @@
 // nothing after `closed`.
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { LimitState } from '../limits/limit-state.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { Protocol } from '../operations/operation.ts'
 import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
@@ -57,6 +58,7 @@ export abstract class ObservedRequest implements RequestView {
   abstract readonly clientRequestId: string | undefined
   apiKeyName: string | undefined
   traceContext: TraceContext | undefined
+  limitState: LimitState | undefined
   metricsState: object | undefined
   trafficState: object | undefined
 

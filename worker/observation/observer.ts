@@ -3,6 +3,7 @@
 // must be synchronous and quick.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AdmissionEvidence, RouteEvidence } from '../bridge/evidence.ts'
+import type { LimitState } from '../limits/limit-state.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { Operation, Protocol } from '../operations/operation.ts'
 import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
@@ -120,6 +121,8 @@ export interface RequestView {
   readonly startedAtEpochMs: number
   /** Set by the tracing observer in `opened`; undefined without tracing. */
   traceContext?: TraceContext | undefined
+  /** Of a request of a limited key, once its limits were looked at. */
+  readonly limitState?: LimitState | undefined
   /** What the metrics keep of the request while it runs; no other observer reads it. */
   metricsState?: object | undefined
   /** The same for the traffic log. */
