@@ -75,9 +75,9 @@ export function settingsFrom(resolved: Pick<ResolvedVariables, 'variables' | 'is
   return assembleSettings(values)
 }
 
-/** Whether a client must send an API key: authentication is switched on, or the mode is PROD. */
-export function isAuthRequired(settings: Pick<Settings, 'enableApiKeyAuth' | 'mode'>): boolean {
-  return settings.enableApiKeyAuth || settings.mode === 'PROD'
+/** Whether a client must send an API key: authentication is switched on, there is a keys file, or the mode is PROD. */
+export function isAuthRequired(settings: Pick<Settings, 'enableApiKeyAuth' | 'keysFile' | 'mode'>): boolean {
+  return settings.enableApiKeyAuth || settings.keysFile !== undefined || settings.mode === 'PROD'
 }
 
 /** The key of a setting inside its group: `GATEWAY_LOG_LEVEL` gives `{ group: undefined, key: 'logLevel' }`. */

@@ -11,6 +11,7 @@ import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { createFleet, type FleetEvent } from './fleet.ts'
 import { createHostServices } from './host-services.ts'
 import { createKeptServices, type KeptServicesEvent } from './kept-services.ts'
+import type { KeysInForce } from './keys/keys-in-force.ts'
 import {
   advanceLifecycle,
   initialLifecycleState,
@@ -36,6 +37,7 @@ const DRAIN_REPORT_INTERVAL_MS = 1_000
 
 export interface ControlOptions {
   readonly plan: RuntimePlan
+  readonly keys: KeysInForce
   readonly version: string
   readonly listen: ListenOptions
   readonly restartPolicy: RestartPolicy
@@ -107,6 +109,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         nextReadyOwner: () => fleet.nextReadyOwner(),
         readyOwners: () => fleet.readyOwners()
       },
+      keys: options.keys,
       onCatalogFilled: () => dispatch({ kind: 'catalog-filled' })
     },
     options.plan
@@ -135,6 +138,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         settings: transferredSettings,
         profiles,
         credentials: transferredCredentials,
+        keys: options.keys.current() ?? null,
         fingerprintKey: options.fingerprintKey,
         compactionKey: options.compactionKey,
         listen: options.listen,
@@ -164,6 +168,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       healthPolicy: options.healthPolicy
     }
   )
+  options.keys.onChanged(keys => fleet.broadcast({ kind: 'keys-changed', keys }))
   /** Reported once both the workers and the services have started. */
   let servedAddress: { host: string; port: number } | undefined
   metrics?.connect({

@@ -14,6 +14,7 @@ import { writeBaseUrl, writeDemoBanner } from './demo-banner.ts'
 import { createDemoStorage, type DemoStorage } from './demo-storage.ts'
 import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { createKeysInForce } from './keys/keys-in-force.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
 import type { OpenMetrics } from './metrics/open.ts'
 import { canSharePort, type PortReservation, reservePort } from './port-reservation.ts'
@@ -92,6 +93,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
       },
       {
         plan,
+        keys: createKeysInForce(plan.keys),
         version: context.version,
         listen,
         restartPolicy: createRestartPolicy(plan.settings.workers),

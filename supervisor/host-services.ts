@@ -7,6 +7,7 @@ import type { Logger } from '../shared/logging.ts'
 import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import type { Fleet } from './fleet.ts'
+import type { KeysSource } from './keys/keys-in-force.ts'
 import { createHealthOfRecord } from './provider-health.ts'
 import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
@@ -15,6 +16,8 @@ import { createTargetRests } from './target-rests.ts'
 export interface HostServicesDependencies {
   readonly log: Logger
   readonly fleet: Pick<Fleet, 'send' | 'broadcast' | 'nextReadyOwner' | 'readyOwners'>
+  /** The keys of the keys file. */
+  readonly keys: KeysSource
   /** Called once, when the catalog is filled for the first time. */
   readonly onCatalogFilled: () => void
 }

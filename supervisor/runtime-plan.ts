@@ -1,6 +1,7 @@
 // Plans a start before anything is opened. Preflight and start call the same function, so the
 // configuration that was checked is the one that runs (field-lessons.md N3).
 import { resolve } from 'node:path'
+import type { KeySet } from '../shared/keys/key-set.ts'
 import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-profile.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../shared/profile.ts'
 import { computeConfigRevision } from '../shared/profile-revision.ts'
@@ -32,6 +33,8 @@ export interface RuntimePlan {
   readonly profiles: ProfileSet
   /** Of the profiles of a file; the credentials of native mode are settings. */
   readonly credentials: ProfileCredentials
+  /** Of the keys file; undefined without one. */
+  readonly keys: KeySet | undefined
   readonly revisions: { readonly config: string; readonly matrix: string }
   /** PEM texts, when HTTPS is on. */
   readonly tls: TlsFiles['server']
@@ -100,6 +103,7 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
     givenSettings: new Set(Object.keys(variables)),
     profiles,
     credentials,
+    keys: undefined,
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
     warnings: [

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { systemClock } from '../shared/clock.ts'
 import type { CompactionKey } from '../shared/compaction-key.ts'
 import { withDeadline } from '../shared/deadline.ts'
+import type { KeySet } from '../shared/keys/key-set.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ResponseStore } from '../shared/memory/store.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
@@ -46,6 +47,8 @@ export interface WorkerAppOptions {
   settings: Settings
   profiles: ProfileSet
   credentials: ProfileCredentials
+  /** The keys of the keys file at the start; later ones come through `control`. Undefined without a file. */
+  keys: KeySet | undefined
   revisions: { config: string; matrix: string }
   workerId: number
   fingerprintKey: Buffer

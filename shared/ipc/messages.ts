@@ -1,6 +1,7 @@
 // The messages between the supervisor and its workers: one table per direction, every kind with the check of its fields.
 // Frequent kinds have hand-written checks; rare ones are checked by a schema.
 import { z } from 'zod'
+import { keySet } from '../keys/key-set.ts'
 import { METRICS_FORMATS, type MetricsFormat } from '../metrics/format.ts'
 import { isTargetKey, isTargetRest } from '../target-rests.ts'
 import {
@@ -70,6 +71,8 @@ const supervisorChecks = {
     profiles: profileSet,
     /** The credentials of a profile file in plain text, by profile id. */
     credentials: z.record(z.string(), z.string()),
+    /** The keys in force; null without a keys file. */
+    keys: keySet.nullable(),
     /** Base64. */
     fingerprintKey: z.string(),
     /** What summaries of conversations are sealed with. */
@@ -105,6 +108,8 @@ const supervisorChecks = {
   /** Close everything that is owned, then exit. Acknowledged by `closed` and the exit of the process. */
   close: hasNoFields,
   'reopen-log': hasNoFields,
+  /** The keys file was read again: these keys are in force instead of the earlier ones. */
+  'keys-changed': hasFields({ keys: keySet }),
   /** Acknowledged by `pong`. */
   ping: hasNonce,
   /** Asks this worker to start a refresh of a profile's models of its own (warm-up). */

@@ -6,6 +6,7 @@ export type SettingsSection =
   | 'Requests'
   | 'Memory of Responses'
   | 'Access'
+  | 'Keys, limits and spend'
   | 'Runtime log'
   | 'Traffic log'
   | 'Tracing'

@@ -2,6 +2,7 @@
 // warnings and the printed effective settings all come from these rows and those of
 // `traffic-rows.ts` and `upstream-rows.ts` (bridge.md 2).
 import { availableParallelism } from 'node:os'
+import { keyRows } from './key-rows.ts'
 import { type SectionRows, section } from './row.ts'
 import { responsesRows } from './store-rows.ts'
 import { trafficLogRows } from './traffic-rows.ts'
@@ -304,6 +305,7 @@ export const settingsTable = Object.freeze({
   ...requestRows(section('Requests')),
   ...responsesRows(section('Memory of Responses')),
   ...accessRows(section('Access')),
+  ...keyRows(section('Keys, limits and spend')),
   ...runtimeLogRows(section('Runtime log')),
   ...trafficLogRows(section('Traffic log')),
   ...tracingRows(section('Tracing')),

@@ -20,7 +20,7 @@ export interface MetricsListener {
 
 export interface MetricsListenerOptions {
   readonly port: number
-  readonly settings: Pick<Settings, 'mode' | 'enableApiKeyAuth' | 'apiKey' | 'apiKeys' | 'metricsPath'>
+  readonly settings: Pick<Settings, 'mode' | 'enableApiKeyAuth' | 'keysFile' | 'apiKey' | 'apiKeys' | 'metricsPath'>
 }
 
 /** Listens on the loopback address. Rejects with the system's error, such as `EADDRINUSE`. */

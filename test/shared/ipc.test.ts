@@ -9,6 +9,7 @@ import {
   type SupervisorMessageContent,
   type WorkerMessageContent
 } from '../../shared/ipc/messages.ts'
+import type { KeySet } from '../../shared/keys/key-set.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import type { RunningRequest } from '../../shared/running-request.ts'
@@ -50,6 +51,23 @@ const runningRequest: RunningRequest = {
   apiKeyHash: null
 }
 
+const keys: KeySet = {
+  revision: `sha256:${'c'.repeat(64)}`,
+  currency: 'USD',
+  groups: [{ name: 'team-a', models: ['demo/*'], limits: { requestsPerMinute: 600 } }],
+  keys: [
+    {
+      name: 'ci',
+      group: 'team-a',
+      digests: ['d'.repeat(64)],
+      limits: { budget: { amount: 0.5, period: 'day' } },
+      expiresAtMs: 1,
+      isEnabled: true,
+      metadata: { owner: 'build' }
+    }
+  ]
+}
+
 const targetRest = { target: 'eu gpt', restMs: 1000, round: 1 }
 
 const configure: SupervisorMessageContent = {
@@ -59,6 +77,7 @@ const configure: SupervisorMessageContent = {
   settings: writeTransferredSettings(settings),
   profiles,
   credentials: {},
+  keys,
   fingerprintKey: 'AAAA',
   compactionKey: { key: 'AAAA', isLasting: false },
   listen: { host: '127.0.0.1', port: 0, reusePort: true },
@@ -79,6 +98,7 @@ const supervisorMessages: SupervisorMessageContent[] = [
   { kind: 'cancel' },
   { kind: 'close' },
   { kind: 'reopen-log' },
+  { kind: 'keys-changed', keys },
   { kind: 'ping', nonce: 1 },
   { kind: 'catalog-refresh-wanted', profileId: 'one' },
   { kind: 'catalog-lease', requestId: 1 },

@@ -289,8 +289,9 @@ t.test('only unknown GATEWAY_ and UPSTREAM_ names give a warning, with the neare
   t.notMatch(warnings.join(), /hunter2/)
 })
 
-t.test('authentication is required when it is switched on or the mode is PROD', async t => {
+t.test('authentication is required when it is switched on, there is a keys file, or the mode is PROD', async t => {
   t.equal(isAuthRequired(parseSettings({})), false)
   t.equal(isAuthRequired(parseSettings({ GATEWAY_ENABLE_API_KEY_AUTH: 'true' })), true)
+  t.equal(isAuthRequired(parseSettings({ GATEWAY_KEYS_FILE: 'keys.yaml' })), true)
   t.equal(isAuthRequired(parseSettings({ GATEWAY_MODE: 'PROD' })), true)
 })

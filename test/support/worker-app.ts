@@ -23,6 +23,7 @@ export function workerOptions(
     settings,
     profiles,
     credentials: {},
+    keys: undefined,
     revisions: { config: configRevision, matrix: matrixRevision },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),

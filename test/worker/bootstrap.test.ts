@@ -24,6 +24,7 @@ const configure: Configure = {
   settings: writeTransferredSettings(settings),
   profiles,
   credentials: {},
+  keys: null,
   fingerprintKey: 'AAAA',
   compactionKey: { key: 'AAAA', isLasting: false },
   listen: { host: '127.0.0.1', port: 0, reusePort: false },

@@ -12,6 +12,7 @@ import {
   type WorkerMessageFields
 } from '../../shared/ipc/messages.ts'
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
+import type { KeySet } from '../../shared/keys/key-set.ts'
 import {
   createSlotPool,
   type HostSlot,
@@ -70,6 +71,10 @@ export interface ControlChannel {
   onTargetRested(listener: (rest: TargetRest) => void): void
   /** Calls the listener for each target that is back. */
   onTargetRestored(listener: (target: string) => void): void
+  /**
+   * Calls the listener for each key set that replaces the current one; at once for the newest of those that came before the call.
+   */
+  onKeysChanged(listener: (keys: KeySet) => void): void
   /** The catalog that all workers show now, or undefined before the first discovery. */
   catalogSnapshot(): CatalogSnapshot | undefined
   /** Calls the listener for each snapshot that replaces the current one. */
@@ -101,6 +106,7 @@ export interface HostRunningRequests extends RunningRequests {
 /** The supervisor's messages about the start, slots, running requests and the catalog. */
 type ChannelKind =
   | 'host-started'
+  | 'keys-changed'
   | 'slot-granted'
   | 'slot-refused'
   | 'running-listed'
@@ -157,6 +163,8 @@ export function createControlChannel(
   const asker = createWorkerAsker<'slot-acquire' | 'catalog-refresh' | 'running-list' | 'target-trial'>(send)
   const restListeners: Array<(rest: TargetRest) => void> = []
   const restoredListeners: Array<(target: string) => void> = []
+  const keysListeners: Array<(keys: KeySet) => void> = []
+  let changedKeys: KeySet | undefined
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<(profileId: string) => void> = []
   let { catalog: snapshot, isHostStarted } = options
@@ -215,6 +223,10 @@ export function createControlChannel(
   const handlers: SupervisorMessageHandlers<ChannelKind> = {
     'host-started'() {
       isHostStarted = true
+    },
+    'keys-changed'({ keys }) {
+      changedKeys = keys
+      for (const listener of keysListeners) listener(keys)
     },
     'slot-granted': asker.receive,
     'slot-refused': asker.receive,
@@ -275,6 +287,10 @@ export function createControlChannel(
     },
     onTargetRestored(listener) {
       restoredListeners.push(listener)
+    },
+    onKeysChanged(listener) {
+      if (changedKeys !== undefined) listener(changedKeys)
+      keysListeners.push(listener)
     },
     catalogSnapshot: () => snapshot,
     onCatalogPublished(listener) {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type CatalogModels, readCatalogModels } from '../../../shared/catalog.ts'
 import { createMessage, type WorkerMessageContent } from '../../../shared/ipc/messages.ts'
+import type { KeySet } from '../../../shared/keys/key-set.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
@@ -244,3 +245,19 @@ t.test(
     )
   }
 )
+
+t.test('changed keys reach every listener, also one that is added later, as while a worker is loading', async t => {
+  const { channel } = createRemote()
+  const heard: string[] = []
+  const change = (digit: string): KeySet => ({
+    revision: `sha256:${digit.repeat(64)}`,
+    currency: 'USD',
+    groups: [],
+    keys: []
+  })
+  channel.onKeysChanged(keys => heard.push(`first ${keys.revision.slice(-1)}`))
+  channel.receive(createMessage({ kind: 'keys-changed', keys: change('1') }))
+  channel.onKeysChanged(keys => heard.push(`second ${keys.revision.slice(-1)}`))
+  channel.receive(createMessage({ kind: 'keys-changed', keys: change('2') }))
+  t.same(heard, ['first 1', 'second 1', 'first 2', 'second 2'])
+})

@@ -1,0 +1,13 @@
+// The settings of keys, limits and spend (keys.md 1, 3 and 4).
+import type { SectionRows } from './row.ts'
+import * as kind from './types.ts'
+
+/** The rows of keys, limits and spend. */
+export function keyRows(add: SectionRows) {
+  return {
+    GATEWAY_KEYS_FILE: add.optional(
+      kind.path,
+      'File of API keys with their models, limits and budgets, YAML or JSON. With it every client needs a key.'
+    )
+  }
+}
