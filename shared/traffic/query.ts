@@ -24,6 +24,8 @@ export interface TrafficFilter {
   readonly min_latency_ms?: number
   /** Name of the caller. */
   readonly caller?: string
+  /** Name of the gateway's key that the client sent. */
+  readonly key?: string
   /** A part of an id, a route, a path, a name of a model, provider or caller, or an error; letters A to Z in any case. Searched in a window. */
   readonly q?: string
 }
@@ -57,6 +59,8 @@ export type TrafficSummary = {
   readonly metadata: JsonValue
   readonly has_request_body: boolean
   readonly has_response_body: boolean
+  /** Of the gateway's key that the client sent; from the metadata. */
+  readonly api_key_name: string | null
 }
 
 /** The captured content of a record; null for what was not captured or was redacted. */
@@ -69,25 +73,30 @@ export interface TrafficPayload {
 export const PAYLOAD_FIELDS = ['request_body', 'request_headers', 'response_body'] as const
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number]
 
-/** What sums are kept by. */
-export const SUM_KEYS = ['hour', 'protocol', 'model', 'api_key_hash'] as const
+/** What sums are grouped by. They are kept by hour, so a day is made of its hours. */
+export const SUM_KEYS = ['hour', 'day', 'protocol', 'model', 'api_key_hash', 'api_key_name'] as const
 export type SumKeyName = (typeof SUM_KEYS)[number]
 
-/** Sums over hours, models, protocols and keys. */
+/** Sums over hours or days (UTC), models, protocols and keys. */
 export interface SumsRequest {
   /** Start of an hour, as records write times. */
   readonly from: string
   readonly to: string
   readonly by: readonly SumKeyName[]
+  /** Of the records with this name of a key alone. */
+  readonly key?: string | undefined
   /** Rows at most, in the order of the keys. */
   readonly limit: number
 }
 
 export interface SumsRow {
   readonly hour: string | null
+  /** Such as `2026-11-01`. */
+  readonly day: string | null
   readonly protocol: string | null
   readonly model: string | null
   readonly api_key_hash: string | null
+  readonly api_key_name: string | null
   readonly requests: number
   readonly errors: number
   readonly input_tokens: number
@@ -138,6 +147,14 @@ export function summarize(record: TrafficRecord): TrafficSummary {
     latency_ms: whole(record.latency_ms),
     upstream_latency_ms: whole(record.upstream_latency_ms),
     has_request_body: record.request_body_redacted !== undefined,
-    has_response_body: record.response_body_redacted !== undefined
+    has_response_body: record.response_body_redacted !== undefined,
+    api_key_name: readKeyName(record.metadata)
   } as TrafficSummary
+}
+
+/** The name of the gateway's key in the metadata of a record; null where there is none. */
+export function readKeyName(metadata: unknown): string | null {
+  const isObject = typeof metadata === 'object' && metadata !== null
+  const name = isObject && 'api_key_name' in metadata ? metadata.api_key_name : undefined
+  return typeof name === 'string' ? name : null
 }

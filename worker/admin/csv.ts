@@ -24,7 +24,8 @@ export const CSV_COLUMNS = [
   'error_type',
   'api_key_hash',
   'has_request_body',
-  'has_response_body'
+  'has_response_body',
+  'api_key_name'
 ] as const satisfies ReadonlyArray<keyof TrafficSummary>
 
 const LINE_END = '\r\n'

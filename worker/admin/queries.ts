@@ -42,6 +42,7 @@ const filterParameters = {
   api_key_hash: filterText,
   error_type: filterText,
   caller: filterText,
+  key: filterText,
   model: filterText,
   status_code: optional(unlessEmpty(integer({ min: -INTEGER_MAX, max: INTEGER_MAX }))),
   has_error: optional(unlessEmpty(boolean)),
@@ -119,6 +120,7 @@ export interface SumsQuery {
   readonly from: string
   readonly to: string
   readonly by: readonly SumKeyName[]
+  readonly key?: string | undefined
   readonly limit: number
 }
 
@@ -133,10 +135,11 @@ const sumKeys: ParameterType<SumKeyName[]> = value => (value === '' ? [] : listO
  * `invalid_parameter` and `invalid_timestamp`.
  */
 export function readSumsQuery(query: QueryValues, nowMs: number): SumsQuery {
-  const { from, to, by, limit } = readParameters('query', query, {
+  const { from, to, by, key, limit } = readParameters('query', query, {
     from: filterText,
     to: filterText,
     by: withDefault(sumKeys, ['hour']),
+    key: filterText,
     limit: withDefault(integer({ min: 1, max: SUM_ROWS_MAX }), 1000)
   })
   const nowSeconds = Math.floor(nowMs / 1000)
@@ -144,7 +147,8 @@ export function readSumsQuery(query: QueryValues, nowMs: number): SumsQuery {
   return {
     from: `${first.slice(0, 'YYYY-MM-DDTHH'.length)}:00:00.000000Z`,
     to: readBound('to', to ?? String(nowSeconds)) ?? '',
-    by: SUM_KEYS.filter(key => by.includes(key)),
+    by: SUM_KEYS.filter(name => by.includes(name)),
+    ...(key !== undefined && { key }),
     limit
   }
 }

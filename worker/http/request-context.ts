@@ -328,9 +328,11 @@ export class RequestContext extends ObservedRequest {
       code,
       field: param?.slice(0, LOGGED_CHARACTERS_MAX),
       alias: model,
+      api_key_name: this.apiKeyName,
       reason_id: typeof cause === 'string' ? cause : undefined
     }
-    this.#environment.log.info(fields, 'The route of a request does not admit it')
+    const text = KEY_REFUSALS.has(code) ? 'The key of a request' : 'The route of a request'
+    this.#environment.log.info(fields, `${text} does not admit it`)
   }
 
   /**
@@ -391,7 +393,15 @@ export class RequestContext extends ObservedRequest {
 const LOGGED_CHARACTERS_MAX = 256
 
 /** The codes of routes and admission; their cause is a stable id of the reason. */
-const REFUSALS: ReadonlySet<string> = new Set(['unknown_model_alias', 'unsupported_semantic'])
+/** Because of the client's key or its limits (keys.md 2). */
+const KEY_REFUSALS: ReadonlySet<string> = new Set([
+  'key_expired',
+  'key_disabled',
+  'rate_limit_exceeded',
+  'budget_exceeded',
+  'limits_unavailable'
+])
+const REFUSALS: ReadonlySet<string> = new Set(['unknown_model_alias', 'unsupported_semantic', ...KEY_REFUSALS])
 
 /** The part of a request target before its query. */
 export function withoutQuery(target: string): string {

@@ -25,6 +25,7 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
   const profile = rememberMember('provider_profile')
   const model = rememberMember('model', redactText)
   const keyHash = rememberMember('api_key_hash')
+  const keyName = rememberMember('api_key_name')
   const caller = rememberMember('caller', redactText)
   const foreignId = (name: string, text: string | undefined) =>
     text === undefined ? '' : writeMember(name, redactText(text))
@@ -49,6 +50,7 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
           count('input_tokens', facts.inputTokens) +
           count('output_tokens', facts.outputTokens) +
           keyHash(request.apiKeyHash) +
+          keyName(request.apiKeyName) +
           caller(request.caller.name),
         'Request finished'
       )

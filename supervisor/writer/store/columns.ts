@@ -1,7 +1,7 @@
 // The columns of a stored record, in the order of operations.md 8.4, and how a record fills
 // them. Both relational stores use them.
 import type { AuditEntry } from '../../../shared/traffic/messages.ts'
-import type { PayloadField } from '../../../shared/traffic/query.ts'
+import { type PayloadField, readKeyName } from '../../../shared/traffic/query.ts'
 import { hasError, SUMMARY_MEMBERS, type TrafficRecord } from '../../../shared/traffic/record.ts'
 
 /** Columns with the value of the record's member of the same name. */
@@ -109,6 +109,7 @@ export interface SumKey {
   readonly protocol: string
   readonly model: string
   readonly api_key_hash: string
+  readonly api_key_name: string
 }
 
 export interface Sums extends SumKey {
@@ -121,9 +122,13 @@ export interface Sums extends SumKey {
 }
 
 /** The columns of the sums: what they are kept by, and what is added up. */
-export const SUM_KEY_COLUMNS = ['hour', 'protocol', 'model', 'api_key_hash'] as const satisfies ReadonlyArray<
-  keyof SumKey
->
+export const SUM_KEY_COLUMNS = [
+  'hour',
+  'protocol',
+  'model',
+  'api_key_hash',
+  'api_key_name'
+] as const satisfies ReadonlyArray<keyof SumKey>
 export const SUM_COLUMNS: readonly string[] = Object.freeze([
   'requests',
   'errors',
@@ -158,9 +163,10 @@ export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
       hour: startOfHour(record.created_at),
       protocol: record.protocol,
       model: record.model_requested ?? record.model_effective ?? '',
-      api_key_hash: record.api_key_hash ?? ''
+      api_key_hash: record.api_key_hash ?? '',
+      api_key_name: readKeyName(record.metadata) ?? ''
     }
-    const name = JSON.stringify([key.hour, key.protocol, key.model, key.api_key_hash])
+    const name = JSON.stringify(SUM_KEY_COLUMNS.map(column => key[column]))
     let sum = sums.get(name)
     if (sum === undefined) {
       sum = { ...key, requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, latencies: new Map() }

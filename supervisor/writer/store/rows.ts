@@ -2,6 +2,7 @@
 import type { JsonValue } from '../../../shared/json.ts'
 import {
   type Estimate,
+  readKeyName,
   type StoreStatus,
   type SumsRow,
   type TrafficPayload,
@@ -15,11 +16,13 @@ export type Row = Readonly<Record<string, unknown>>
 /** A record as the admin API shows it. Both stores select times as texts and JSON as texts. */
 export function readSummary(row: Row): TrafficSummary {
   const members = Object.fromEntries(MEMBER_COLUMNS.map(column => [column, row[column] ?? null]))
+  const metadata = readJson(row.metadata)
   return {
     ...members,
-    metadata: readJson(row.metadata),
+    metadata,
     has_request_body: Boolean(row.has_request_body),
-    has_response_body: Boolean(row.has_response_body)
+    has_response_body: Boolean(row.has_response_body),
+    api_key_name: readKeyName(metadata)
   } as TrafficSummary
 }
 
@@ -56,9 +59,11 @@ export function readSums(row: Row): SumsRow {
   const count = (name: string) => Number(row[name] ?? 0)
   return {
     hour: text('hour'),
+    day: text('day'),
     protocol: text('protocol'),
     model: text('model'),
     api_key_hash: text('api_key_hash'),
+    api_key_name: text('api_key_name'),
     requests: count('requests'),
     errors: count('errors'),
     input_tokens: count('input_tokens'),

@@ -21,9 +21,9 @@ export interface Dialect {
   isWalked(condition: string): string
   /** The table read by the index of an id that few records share, and a condition that this index needs besides the equality. */
   byId(column: string): { readonly table: string; readonly condition?: string }
-  /** The condition that a record has this caller, of which `value` makes the placeholder. */
-  isCaller(name: string, value: (value: string) => string): string
-  /** Selects a member of the metadata as text. */
+  /** Selects the day of a time in UTC, such as `2026-11-01`. */
+  selectDay(column: string): string
+  /** A member of the metadata as text, word for word the expression of its index where it has one. */
   selectMember(path: readonly string[]): string
   /** The condition that a text contains a part, which has no letter A to Z; letters of the text count as small ones. */
   contains(text: string, part: string): string
@@ -62,7 +62,9 @@ const SEARCHED_COLUMNS = [
   'error_type',
   'error_message'
 ] as const
-const SEARCHED_MEMBERS = [['path'], ['annotations', 'caller', 'name']] as const
+const CALLER = ['annotations', 'caller', 'name'] as const
+const KEY_NAME = ['api_key_name'] as const
+const SEARCHED_MEMBERS = [['path'], CALLER] as const
 
 class StatementWriter {
   readonly #dialect: Dialect
@@ -86,7 +88,7 @@ class StatementWriter {
 
   conditions({ filter, start }: Pick<PageRequest, 'filter' | 'start'>): string[] {
     const conditions: string[] = []
-    const { from, to, method, has_error, min_latency_ms, caller } = filter
+    const { from, to, method, has_error, min_latency_ms, caller, key } = filter
     if (from !== undefined) conditions.push(`created_at >= ${this.value(from)}`)
     if (to !== undefined) conditions.push(`created_at <= ${this.value(to)}`)
     for (const column of EQUAL_COLUMNS) {
@@ -94,7 +96,8 @@ class StatementWriter {
       if (wanted !== undefined) conditions.push(`${column} = ${this.value(wanted)}`)
     }
     if (has_error !== undefined) conditions.push(has_error ? IS_FAILED : IS_NOT_FAILED)
-    if (caller !== undefined) conditions.push(this.#dialect.isCaller(caller, text => this.value(text)))
+    if (caller !== undefined) conditions.push(this.#isMember(CALLER, caller))
+    if (key !== undefined) conditions.push(this.#isMember(KEY_NAME, key))
     if (method !== undefined) conditions.push(this.#dialect.isWalked(`method = ${this.value(method)}`))
     if (min_latency_ms !== undefined) {
       conditions.push(this.#dialect.isWalked(`latency_ms >= ${this.value(min_latency_ms)}`))
@@ -103,6 +106,10 @@ class StatementWriter {
       conditions.push(`(created_at, id) < (${this.value(start.created_at)}, ${this.value(start.id)})`)
     }
     return conditions
+  }
+
+  #isMember(path: readonly string[], wanted: string): string {
+    return `${this.#dialect.selectMember(path)} = ${this.value(wanted)}`
   }
 
   isExpired({ before, failedBefore }: RetentionCutoffs): string {
@@ -261,13 +268,16 @@ export function selectExpired({ from, batchSize, ...cutoffs }: PurgeRequest, dia
 }
 
 /** Adds the kept sums up; the percentiles are made of the latency classes. */
-export function selectSums({ from, to, by, limit }: SumsRequest, dialect: Dialect): Statement {
+export function selectSums({ from, to, by, key, limit }: SumsRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
-  const keys = by.map(name => (name === 'hour' ? `${dialect.selectTime('hour')} AS hour` : name))
+  const selected = { hour: `${dialect.selectTime('hour')} AS hour`, day: `${dialect.selectDay('hour')} AS day` }
+  const keys = by.map(name => (name === 'hour' || name === 'day' ? selected[name] : name))
   const columns = [...keys, ...SUM_COLUMNS.map(name => `sum(${name}) AS ${name}`)]
   const group = by.length === 0 ? '' : `GROUP BY ${by.join(', ')} ORDER BY ${by.join(', ')}`
+  const conditions = [`hour >= ${writer.value(from)}`, `hour <= ${writer.value(to)}`]
+  if (key !== undefined) conditions.push(`api_key_name = ${writer.value(key)}`)
   const sql = `SELECT ${columns.join(', ')} FROM gateway_traffic_sums
-    WHERE hour >= ${writer.value(from)} AND hour <= ${writer.value(to)} ${group} LIMIT ${writer.value(limit)}`
+    ${where(conditions)} ${group} LIMIT ${writer.value(limit)}`
   return { sql, values: writer.values }
 }
 

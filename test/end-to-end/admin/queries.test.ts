@@ -23,6 +23,7 @@ const members: ReadonlyArray<Partial<TrafficRecord>> = [
     metadata: {
       lifecycle: 'request_completed',
       path: '/v1/messages',
+      api_key_name: 'team',
       annotations: { caller: { name: 'openai-python', category: 'sdk' } }
     },
     request_headers_redacted: { accept: 'x' },
@@ -175,6 +176,9 @@ t.test('every other filter selects its records', async t => {
     ['error_type=http_500', '1'],
     ['min_latency_ms=10', '0'],
     ['caller=openai-python', '3'],
+    ['key=team', '3'],
+    ['key=Team', ''],
+    [`key=${encodeURIComponent(HOSTILE)}`, ''],
     [`model=${encodeURIComponent(HOSTILE)}`, '4'],
     [`route=${encodeURIComponent(HOSTILE)}&error_type=${encodeURIComponent(HOSTILE)}`, '4'],
     [`caller=${encodeURIComponent(HOSTILE)}`, ''],
@@ -193,7 +197,7 @@ t.test('operations 87: a record, its request, its response, and the newest recor
     ...'id created_at request_id trace_id span_id protocol route method status_code model_requested'.split(' '),
     ...'model_effective provider upstream_status_code latency_ms upstream_latency_ms input_tokens'.split(' '),
     ...'output_tokens total_tokens error_type error_message api_key_hash client_ip_hash metadata'.split(' '),
-    ...['has_request_body', 'has_response_body']
+    ...['has_request_body', 'has_response_body', 'api_key_name']
   ])
   t.match(json, {
     id: ids[3],
@@ -267,15 +271,15 @@ t.test('operations 88: exports have one line for each record, CSV without conten
     rows[0],
     'id,created_at,request_id,trace_id,span_id,protocol,route,method,status_code,model_requested,model_effective,provider,' +
       'upstream_status_code,latency_ms,upstream_latency_ms,input_tokens,output_tokens,total_tokens,error_type,api_key_hash,' +
-      'has_request_body,has_response_body'
+      'has_request_body,has_response_body,api_key_name'
   )
   t.equal(rows.length, 6)
   t.equal(rows[5], '')
   t.equal(
     rows[1],
-    `${ids[3]},2026-01-05T00:00:03.000000+00:00,3,t,,anthropic,/v1/messages,POST,200,,,,,,,,,,,k,True,True`
+    `${ids[3]},2026-01-05T00:00:03.000000+00:00,3,t,,anthropic,/v1/messages,POST,200,,,,,,,,,,,k,True,True,team`
   )
-  t.match(rows[2], /,False,False$/)
+  t.match(rows[2], /,False,False,$/)
   t.notMatch(csv.text, /request text|response text|secret_text/)
   t.equal((await logs('/export.csv?request_id=none')).text.split('\r\n').length, 2, 'only the header')
   t.ok((await logs('/export.csv?request_id=4')).text.includes(`"${HOSTILE.replaceAll('"', '""')}"`))
@@ -326,6 +330,15 @@ t.test('sums are added up over whole hours, by what the query names', async t =>
     everything.data[0].requests,
     json.data.reduce((sum: number, row: { requests: number }) => sum + row.requests, 0)
   )
+  // keys.md 5
+  const keys = (await logs('/sums?from=2026-01-05&to=2026-01-06&by=day,api_key_name')).json
+  t.same(keys.by, ['day', 'api_key_name'])
+  t.match(keys.data, [
+    { day: '2026-01-05', api_key_name: null, requests: 4 },
+    { day: '2026-01-05', api_key_name: 'team', requests: 1, errors: 0 }
+  ])
+  t.match((await logs('/sums?from=2026-01-05&to=2026-01-06&by=&key=team')).json.data, [{ requests: 1 }])
+  t.same((await logs('/sums?from=2026-01-05&to=2026-01-06&by=day&key=none')).json.data, [])
   t.same((await logs('/sums')).json.data, [], 'the last day')
   t.match((await logs('/sums?by=hour,secret&limit=0')).json.error.errors, [
     { path: 'query.by' },

@@ -11,9 +11,11 @@ const range = lastHours(3, nowMs)
 function row(hour: string, members: Partial<SumsRow>): SumsRow {
   return {
     hour,
+    day: null,
     protocol: null,
     model: null,
     api_key_hash: null,
+    api_key_name: null,
     requests: 10,
     errors: 1,
     input_tokens: 5,

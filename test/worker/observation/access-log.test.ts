@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
+import { GatewayError } from '../../../worker/normalized/index.ts'
 import { createAccessLog } from '../../../worker/observation/access-log.ts'
 import type { ClosedFacts, RequestView } from '../../../worker/observation/observer.ts'
 import { get, post } from '../../support/client.ts'
@@ -72,6 +73,22 @@ t.test('refused requests and unknown paths have their line', async t => {
     { status: 404, route: 'unmatched', path: '/v1/nope', protocol: 'system', error_type: 'http_404' },
     { status: 404, route: 'unmatched', path: '/nope', protocol: 'system' }
   ])
+})
+
+t.test('keys 16: the line names the key, and a request that the key does not admit has a line of its own', async t => {
+  const { url, lines, logged } = await start(
+    t,
+    () => {
+      throw new GatewayError('rate_limit_exceeded', { message: 'Later.', retryAfter: '3' })
+    },
+    { ...on, GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEYS: '{"team":"secret-of-the-team"}' }
+  )
+  await post(`${url}/v1/messages`, '{}', { 'x-api-key': 'secret-of-the-team' })
+  t.match(lines(), [{ status: 429, api_key_name: 'team' }])
+  const refused = logged.filter(({ event }) => event === 'request_refused')
+  t.match(refused, [{ code: 'rate_limit_exceeded', api_key_name: 'team' }])
+  t.equal(refused.length, 1)
+  t.notMatch(JSON.stringify(logged), /secret-of-the-team/)
 })
 
 t.test('probes have no line, and nothing has one unless it is switched on', async t => {

@@ -2,7 +2,7 @@
 // policy that rolls the data stream over and deletes old data (operations.md 8.5).
 
 /** Raised with every change of the template or the policy; an older one on the server is then replaced. */
-export const SEARCH_SCHEMA_VERSION = 1
+export const SEARCH_SCHEMA_VERSION = 2
 
 /** Above the templates with broad patterns that a server may have. */
 const PRIORITY = 200
@@ -43,7 +43,7 @@ const PROPERTIES = {
   has_error: { type: 'boolean' },
   error_message: { type: 'text' },
   // Only named members are indexed: members of any name would use the index up, and two types of one name refuse documents.
-  metadata: { type: 'object', properties: each(['lifecycle', 'path', 'model_source'], KEYWORD) },
+  metadata: { type: 'object', properties: each(['lifecycle', 'path', 'model_source', 'api_key_name'], KEYWORD) },
   request_headers_redacted: NOT_INDEXED,
   request_body_redacted: NOT_INDEXED,
   response_body_redacted: NOT_INDEXED

@@ -9,11 +9,10 @@ import { cleanValue } from './clean-value.ts'
 export const postgresDialect: Dialect = {
   placeholder: number => `$${number}`,
   selectTime: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+  selectDay: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
   selectJson: column => `${column}::text`,
   isWalked: condition => condition,
   byId: () => ({ table: 'gateway_traffic_logs' }),
-  // The expression of the index.
-  isCaller: (name, value) => `metadata #>> '{annotations,caller,name}' = ${value(name)}`,
   selectMember: path => `metadata #>> '{${path.join(',')}}'`,
   // This collation folds the letters A to Z alone, as SQLite does.
   contains: (text, part) => `strpos(lower(${text} COLLATE "C"), ${part}) > 0`

@@ -11,14 +11,13 @@ import { IS_IN_ANY_BLOCK } from './schema.ts'
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   selectTime: column => column,
+  selectDay: column => `substr(${column}, 1, 10)`,
   selectJson: column => column,
   isWalked: condition => `likely(${condition})`,
   byId: column => ({
     table: `gateway_traffic_logs INDEXED BY ix_gateway_traffic_logs_${column}`,
     condition: IS_IN_ANY_BLOCK
   }),
-  // Word for word the expression of the index.
-  isCaller: (name, value) => `json_extract(metadata, '$.annotations.caller.name') = ${value(name)}`,
   selectMember: path => `json_extract(metadata, '$.${path.join('.')}')`,
   contains: (text, part) => `instr(lower(${text}), ${part}) > 0`
 }

@@ -20,6 +20,9 @@ const INDEXES: Readonly<Record<string, string>> = {
   errors: '(created_at) WHERE error_type IS NOT NULL OR status_code >= 400'
 }
 
+/** What the fourth step adds up. */
+const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', ...LATENCY_COLUMNS]
+
 const STEPS: readonly string[] = [
   `CREATE TABLE gateway_traffic_logs (
      id TEXT PRIMARY KEY,
@@ -90,7 +93,24 @@ const STEPS: readonly string[] = [
    CREATE INDEX ix_gateway_traffic_logs_error_type ON gateway_traffic_logs (error_type, created_at)
      WHERE error_type IS NOT NULL;`,
   // Content can be deleted before its record.
-  'CREATE INDEX ix_gateway_traffic_payloads_created_at ON gateway_traffic_payloads (created_at, id);'
+  'CREATE INDEX ix_gateway_traffic_payloads_created_at ON gateway_traffic_payloads (created_at, id);',
+  // Records and sums by the name of the client's key (keys.md 5). What was added up before has no name.
+  `CREATE INDEX ix_gateway_traffic_logs_api_key_name ON gateway_traffic_logs
+     (json_extract(metadata, '$.api_key_name'), created_at)
+     WHERE json_extract(metadata, '$.api_key_name') IS NOT NULL;
+   ALTER TABLE gateway_traffic_sums RENAME TO gateway_traffic_sums_by_hash;
+   CREATE TABLE gateway_traffic_sums (
+     hour TEXT NOT NULL,
+     protocol TEXT NOT NULL,
+     model TEXT NOT NULL,
+     api_key_hash TEXT NOT NULL,
+     api_key_name TEXT NOT NULL DEFAULT '',
+     ${SUMS.map(column => `${column} INTEGER NOT NULL DEFAULT 0`).join(',\n     ')},
+     PRIMARY KEY (hour, protocol, model, api_key_hash, api_key_name)
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO gateway_traffic_sums (hour, protocol, model, api_key_hash, ${SUMS.join(', ')})
+     SELECT hour, protocol, model, api_key_hash, ${SUMS.join(', ')} FROM gateway_traffic_sums_by_hash;
+   DROP TABLE gateway_traffic_sums_by_hash;`
 ]
 
 /**

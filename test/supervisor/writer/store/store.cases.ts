@@ -42,6 +42,8 @@ export function listDocumentedFilters(ids: { request_id: string; trace_id: strin
     { error_type: 'timeout' },
     { caller: 'curl' },
     { caller: 'absent' },
+    { key: 'team' },
+    { key: 'absent' },
     { min_latency_ms: 1 }
   ]
 }
@@ -131,7 +133,12 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
         provider: 'native',
         trace_id: 't',
         api_key_hash: 'k',
-        metadata: { lifecycle: 'x', path: '/x', annotations: { caller: { name: 'it\'s "me"', category: 'sdk' } } }
+        metadata: {
+          lifecycle: 'x',
+          path: '/x',
+          api_key_name: 'it\'s "us"',
+          annotations: { caller: { name: 'it\'s "me"', category: 'sdk' } }
+        }
       }
     ])
     const select = async (filter: TrafficFilter) =>
@@ -149,6 +156,8 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.same(await select({ min_latency_ms: 10 }), ['0'])
     t.same(await select({ caller: 'it\'s "me"' }), ['3'])
     t.same(await select({ caller: 'me' }), [])
+    t.same(await select({ key: 'it\'s "us"' }), ['3'])
+    t.same(await select({ key: 'us' }), [])
     t.same(await select({ error_type: 'timeout' }), ['2'])
     t.same(await select({ error_type: 'timeout', has_error: false }), [])
     t.same(await select({ from: writeRecordTime(START + 1000), to: writeRecordTime(START + 2000) }), ['2', '1'])
@@ -276,6 +285,33 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     })
     t.ok((row?.latency_p50_ms ?? 0) >= 100 && (row?.latency_p50_ms ?? 0) <= 125)
     t.ok((row?.latency_p99_ms ?? 0) >= 900 && (row?.latency_p99_ms ?? 0) <= 1125)
+  })
+
+  t.test('keys 16: sums are kept by the names of keys, and are added up by day', async t => {
+    const named = (name?: string) => ({ metadata: { lifecycle: 'x', path: '/', ...(name && { api_key_name: name }) } })
+    const { store, queries } = await createStore(t, [
+      { ...named('ci'), input_tokens: 1, api_key_hash: 'a' },
+      // The second secret of a key has another hash.
+      { ...named('ci'), input_tokens: 2, api_key_hash: 'b' },
+      { ...named('web'), input_tokens: 4, api_key_hash: 'c' },
+      named()
+    ])
+    const next = { created_at: writeRecordTime(START + 86_400_000), input_tokens: 8, api_key_hash: 'a' }
+    await store.write([createRecord({ ...next, ...named('ci') })])
+    const range = { from: writeRecordTime(START), to: writeRecordTime(START + 2 * 86_400_000), limit: 10 }
+    const day = (text: string) => writeRecordTime(START + (text === 'next' ? 86_400_000 : 0)).slice(0, 10)
+    const sums = await queries.sums({ ...range, by: ['day', 'api_key_name'] })
+    t.same(
+      sums.map(row => [row.day, row.api_key_name, row.requests, row.input_tokens]),
+      [
+        [day('first'), '', 1, 0],
+        [day('first'), 'ci', 2, 3],
+        [day('first'), 'web', 1, 4],
+        [day('next'), 'ci', 1, 8]
+      ]
+    )
+    const own = await queries.sums({ ...range, by: [], key: 'ci' })
+    t.match(own, [{ requests: 3, input_tokens: 11, api_key_name: null, day: null }])
   })
 
   t.test('of records with one id only the first is stored, and it counts once', async t => {

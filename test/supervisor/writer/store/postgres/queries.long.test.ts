@@ -64,7 +64,12 @@ t.test('Postgres', async t => {
           provider: 'native',
           api_key_hash: index % 5 === 0 ? 'k' : 'l',
           latency_ms: index % 4,
-          metadata: { lifecycle: 'x', path: '/', annotations: { caller: { name: index % 3 === 0 ? 'curl' : 'sdk' } } },
+          metadata: {
+            lifecycle: 'x',
+            path: '/',
+            api_key_name: index % 2 ? 'team' : 'ci',
+            annotations: { caller: { name: index % 3 === 0 ? 'curl' : 'sdk' } }
+          },
           request_body_redacted: { index },
           ...(index % 10 === 0 ? failure : {})
         })
@@ -98,10 +103,12 @@ t.test('Postgres', async t => {
     )
     for (const { name } of rows) await pool.query(`DROP INDEX ${name}`)
     for (const { name } of rows) {
-      if (!/_(caller|error_type)$/.test(name))
+      if (!/_(caller|error_type|api_key_name)$/.test(name))
         await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
     }
     await pool.query('DROP INDEX ix_gateway_traffic_payloads_created_at')
+    await pool.query('ALTER TABLE gateway_traffic_sums DROP COLUMN api_key_name')
+    await pool.query('ALTER TABLE gateway_traffic_sums ADD PRIMARY KEY (hour, protocol, model, api_key_hash)')
     await pool.query('UPDATE gateway_schema_version SET version = 1')
     await t.rejects(openPostgresStore(pool, { mayMigrate: false }), SchemaMissingError)
     const store = await openPostgresStore(pool, { mayMigrate: true })

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { TrafficFilter } from '../../../../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../../../../shared/traffic/record.ts'
+import { startOfHour } from '../../../../../supervisor/writer/store/columns.ts'
 import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteStore } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
@@ -50,6 +51,7 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
   }
   const stepsOf = (filter: TrafficFilter) => queries.explain(selectPage(pageOf(filter), sqliteDialect)).join('; ')
   t.match(stepsOf({ caller: 'curl' }), /ix_gateway_traffic_logs_caller/)
+  t.match(stepsOf({ key: 'team' }), /ix_gateway_traffic_logs_api_key_name/)
   t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_error_type/)
   t.match(stepsOf({ has_error: true }), /ix_gateway_traffic_logs_errors/)
   const others = listDocumentedFilters({ request_id: 'r', trace_id: 't' }).filter(
@@ -87,13 +89,14 @@ t.test('an id is found in every block of records, after a purge too', async t =>
 t.test('a file of the first version keeps its records', async t => {
   const path = join(createTemporaryFolder(t), 'traffic.sqlite')
   const first = openSqliteStore(path, openSqliteQueries)
-  await first.write([createRecord({ request_id: 'old', trace_id: 'shared' })])
+  await first.write([createRecord({ request_id: 'old', trace_id: 'shared', input_tokens: 7 })])
   await first.close()
   const file = new Database(path)
   file.exec(`DROP INDEX ix_gateway_traffic_logs_request_id;
     DROP INDEX ix_gateway_traffic_logs_trace_id;
     DROP INDEX ix_gateway_traffic_logs_error_type;
     DROP INDEX ix_gateway_traffic_payloads_created_at;
+    DROP INDEX ix_gateway_traffic_logs_api_key_name;
     ALTER TABLE gateway_traffic_logs DROP COLUMN block;
     CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (request_id);
     CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (trace_id);
@@ -104,6 +107,14 @@ t.test('a file of the first version keeps its records', async t => {
   await store.write([createRecord({ request_id: 'new', trace_id: 'shared' })])
   t.equal((await store.queries.list(pageOf({ request_id: 'old' }))).length, 1)
   t.equal((await store.queries.list(pageOf({ trace_id: 'shared' }))).length, 2)
+  const { created_at } = createRecord()
+  const sums = await store.queries.sums({
+    from: startOfHour(created_at),
+    to: created_at,
+    by: ['api_key_name'],
+    limit: 2
+  })
+  t.match(sums, [{ api_key_name: '', requests: 2, input_tokens: 7 }])
 })
 
 t.test('a redaction leaves no byte of the content in the file', async t => {
