@@ -1,5 +1,6 @@
 // Provider profiles of every kind, as the supervisor reads them and the workers get them (bridge.md
 // 4, providers.md 1).
+import type { Price } from './prices.ts'
 import type { Secret } from './secret.ts'
 import type { ProviderKind, SupportStatus } from './support-vocabulary.ts'
 
@@ -100,6 +101,8 @@ export interface ModelAlias {
   readonly outputLimitField?: OutputLimitField
   /** Only where the file writes it; wins over the profile's. */
   readonly unsupported?: UnsupportedMode
+  /** Only where the file writes it; goes before the prices file (keys.md 4). */
+  readonly pricing?: Price
   readonly supportStatus: SupportStatus
   readonly enabled: boolean
   readonly deprecated: boolean

@@ -85,7 +85,7 @@ const ignoreMetrics: WorkerMessageHandlers<MetricsMessageKind, MessageSender> = 
 export function startControl(dependencies: ControlDependencies, options: ControlOptions): Control {
   const { runtimeLog, metrics, socketPaths } = dependencies
   const { log } = runtimeLog
-  const { settings, profiles, credentials, revisions } = options.plan
+  const { settings, profiles, credentials, prices, revisions } = options.plan
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>()
   const timers = new Map<string, NodeJS.Timeout>()
   const events: LifecycleEvent[] = []
@@ -137,6 +137,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         version: options.version,
         settings: transferredSettings,
         profiles,
+        prices: prices ?? null,
         credentials: transferredCredentials,
         keys: options.keys.current() ?? null,
         fingerprintKey: options.fingerprintKey,

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import type { KeySet } from '../shared/keys/key-set.ts'
 import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-profile.ts'
+import type { PriceList } from '../shared/prices.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../shared/profile.ts'
 import { computeConfigRevision } from '../shared/profile-revision.ts'
 import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
@@ -35,6 +36,8 @@ export interface RuntimePlan {
   readonly credentials: ProfileCredentials
   /** Of the keys file; undefined without one. */
   readonly keys: KeySet | undefined
+  /** Of the prices file, and the currency of all prices; undefined where no model has a price. */
+  readonly prices: PriceList | undefined
   readonly revisions: { readonly config: string; readonly matrix: string }
   /** PEM texts, when HTTPS is on. */
   readonly tls: TlsFiles['server']
@@ -104,6 +107,7 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
     profiles,
     credentials,
     keys: undefined,
+    prices: undefined,
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
     warnings: [

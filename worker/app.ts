@@ -7,6 +7,8 @@ import { withDeadline } from '../shared/deadline.ts'
 import type { KeySet } from '../shared/keys/key-set.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ResponseStore } from '../shared/memory/store.ts'
+import { createPriceFinder } from '../shared/price-finder.ts'
+import type { PriceList } from '../shared/prices.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { RunningRequests } from '../shared/running-request.ts'
 import type { Settings } from '../shared/settings.ts'
@@ -50,6 +52,8 @@ export interface WorkerAppOptions {
   /** The keys of the keys file at the start; later ones come through `control`. Undefined without a file. */
   keys: KeySet | undefined
   revisions: { config: string; matrix: string }
+  /** Undefined where no model has a price. */
+  prices?: PriceList | undefined
   workerId: number
   fingerprintKey: Buffer
   compactionKey: CompactionKey
@@ -122,7 +126,9 @@ export async function createWorkerApp(
   const outbox = traffic?.outbox
   const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator } })
   const observers = [...switchedOn, ...(parts.observers ?? [])]
-  const observation = createObservation(observers, options.log)
+  const { prices } = options
+  const findPrice = prices && createPriceFinder(options.profiles.profiles, prices)
+  const observation = createObservation(observers, options.log, findPrice)
   const recordRoom = options.settings.trafficLogDropOnBackpressure ? undefined : outbox
   const writer = traffic?.connection
   const health = createHealthReporter({

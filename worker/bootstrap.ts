@@ -146,6 +146,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
         credentials,
         keys: message.keys ?? undefined,
         revisions,
+        prices: message.prices ?? undefined,
         workerId,
         fingerprintKey,
         compactionKey: readCompactionKey(message.compactionKey),

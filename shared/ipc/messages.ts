@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { keySet } from '../keys/key-set.ts'
 import { METRICS_FORMATS, type MetricsFormat } from '../metrics/format.ts'
+import { priceList } from '../prices.ts'
 import { isTargetKey, isTargetRest } from '../target-rests.ts'
 import {
   type ContentOf,
@@ -69,6 +70,8 @@ const supervisorChecks = {
     /** As `writeTransferredSettings` returns them: secrets are plain texts. */
     settings: z.record(z.string(), z.unknown()),
     profiles: profileSet,
+    /** Of a prices file, and the currency of all prices; null where no model has a price. */
+    prices: priceList.nullable(),
     /** The credentials of a profile file in plain text, by profile id. */
     credentials: z.record(z.string(), z.string()),
     /** The keys in force; null without a keys file. */

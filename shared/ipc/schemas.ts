@@ -7,6 +7,7 @@ import {
   type CatalogSnapshot,
   EXTERNAL_MODELS_MAX
 } from '../catalog.ts'
+import { price } from '../prices.ts'
 import {
   OUTPUT_LIMIT_FIELDS,
   PROFILE_SCHEMA_VERSIONS,
@@ -180,6 +181,7 @@ const modelAlias = z.object({
     .exactOptional(),
   outputLimitField: z.enum(OUTPUT_LIMIT_FIELDS).exactOptional(),
   unsupported: z.enum(UNSUPPORTED_MODES).exactOptional(),
+  pricing: price.exactOptional(),
   supportStatus: z.enum(SUPPORT_STATUSES),
   enabled: z.boolean(),
   deprecated: z.boolean()

@@ -86,6 +86,7 @@ const configure: SupervisorMessageContent = {
   providerHealth: [],
   isHostStarted: true,
   rests: [targetRest],
+  prices: null,
   writerSocket: null,
   storeSocket: null
 }

@@ -33,6 +33,7 @@ const configure: Configure = {
   providerHealth: [],
   isHostStarted: false,
   rests: [],
+  prices: null,
   writerSocket: null,
   storeSocket: null
 }

@@ -1,6 +1,7 @@
 // Passes the moments of a request to every observer. An error of an observer is logged and does not affect the request.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '../../shared/logging.ts'
+import type { FindPrice } from '../../shared/price-finder.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
 import { combineDescriptionOptions, NO_CONTENT } from '../translation/call-description.ts'
@@ -23,11 +24,17 @@ export interface Observation extends Required<Omit<RequestObserver, 'name' | 'cl
   readonly wantsEvents: boolean
   /** Whether an observer takes headers and bodies. */
   readonly wantsContent: boolean
+  /** Undefined where no model has a price. */
+  readonly findPrice: FindPrice | undefined
 }
 
 /** Undefined without observers: the requests then emit nothing, at the cost of one comparison per moment. */
-export function createObservation(observers: readonly RequestObserver[], log: Logger): Observation | undefined {
-  return observers.length === 0 ? undefined : new ObserverList(observers, log)
+export function createObservation(
+  observers: readonly RequestObserver[],
+  log: Logger,
+  findPrice?: FindPrice
+): Observation | undefined {
+  return observers.length === 0 ? undefined : new ObserverList(observers, log, findPrice)
 }
 
 class ObserverList implements Observation {
@@ -36,8 +43,10 @@ class ObserverList implements Observation {
   readonly descriptionOptions: DescriptionOptions | undefined
   readonly wantsEvents: boolean
   readonly wantsContent: boolean
+  readonly findPrice: FindPrice | undefined
 
-  constructor(observers: readonly RequestObserver[], log: Logger) {
+  constructor(observers: readonly RequestObserver[], log: Logger, findPrice: FindPrice | undefined) {
+    this.findPrice = findPrice
     this.#observers = observers
     this.#log = log
     const describing = observers.filter(observer => observer.described !== undefined)

@@ -2,6 +2,7 @@
 // nothing after `closed`.
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { computeCostNanos } from '../../shared/prices.ts'
 import type { LimitState } from '../limits/limit-state.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { Protocol } from '../operations/operation.ts'
@@ -65,6 +66,8 @@ export abstract class ObservedRequest implements RequestView {
   /** Undefined without observers, and after `closed`. */
   #observation: Observation | undefined
   #facts: RequestFacts = NO_FACTS
+  /** All counts that were reported so far; undefined before the first ones. */
+  #usage: NormalizedUsage | undefined
   #runningUpstreamCalls = 0
   /** Whether an observer wants `described` and `events`; undefined until it was asked. */
   #isFollowed: boolean | undefined
@@ -74,7 +77,7 @@ export abstract class ObservedRequest implements RequestView {
    * What `closed` will report, while it waits for an upstream call to end; its facts may still
    * grow.
    */
-  #pendingEnd: ClosedFacts | undefined
+  #pendingEnd: Omit<ClosedFacts, 'facts'> | undefined
 
   constructor(observation: Observation | undefined) {
     this.#observation = observation
@@ -189,7 +192,7 @@ export abstract class ObservedRequest implements RequestView {
     this.#runningUpstreamCalls = Math.max(0, this.#runningUpstreamCalls - 1)
     this.#observation?.upstreamCall(this, report)
     const end = this.#pendingEnd
-    if (this.#runningUpstreamCalls === 0 && end !== undefined) this.#emitClosed({ ...end, facts: this.#facts })
+    if (this.#runningUpstreamCalls === 0 && end !== undefined) this.#emitClosed(end)
   }
 
   /**
@@ -231,6 +234,7 @@ export abstract class ObservedRequest implements RequestView {
     if (totalTokens === null) delete facts.totalTokens
     else facts.totalTokens = totalTokens
     this.#facts = facts
+    this.#usage = this.#usage === undefined ? usage : mergeUsage(this.#usage, usage)
     this.#observation?.usage(this, usage)
   }
 
@@ -250,7 +254,7 @@ export abstract class ObservedRequest implements RequestView {
     const durationMs = performance.now() - this.startedAtMs
     const { status, lifecycle, errorType } = this.outcome()
     const { failure } = this
-    const end = { status, lifecycle, isComplete, errorType, failure, durationMs, bytesSent, facts: this.#facts }
+    const end = { status, lifecycle, isComplete, errorType, failure, durationMs, bytesSent }
     if (isComplete && this.#runningUpstreamCalls > 0) this.#pendingEnd = end
     else this.#emitClosed(end)
   }
@@ -260,9 +264,32 @@ export abstract class ObservedRequest implements RequestView {
     return this.#isFollowed
   }
 
-  #emitClosed(end: ClosedFacts): void {
+  #emitClosed(end: Omit<ClosedFacts, 'facts'>): void {
     this.#pendingEnd = undefined
-    this.#observation?.closed(this, end)
+    this.#settleCost()
+    this.#observation?.closed(this, { ...end, facts: this.#facts })
     this.#observation = undefined
+  }
+
+  /** Adds the cost to the facts, once, because only now no further counts can come. */
+  #settleCost(): void {
+    const findPrice = this.#observation?.findPrice
+    // A count that the gateway made itself is no usage of the provider.
+    if (findPrice === undefined || this.#usage === undefined || this.#facts.isTokenEstimate === true) return
+    const price = findPrice(this.#facts)
+    const costNanos = price && computeCostNanos(this.#usage, price)
+    if (costNanos !== undefined) this.#facts = { ...this.#facts, costNanos }
+  }
+}
+
+/** A count that the later report leaves out keeps its place; an earlier total would be too small for later counts. */
+function mergeUsage(earlier: NormalizedUsage, later: NormalizedUsage): NormalizedUsage {
+  return {
+    inputTokens: later.inputTokens ?? earlier.inputTokens,
+    cacheReadTokens: later.cacheReadTokens ?? earlier.cacheReadTokens,
+    cacheWriteTokens: later.cacheWriteTokens ?? earlier.cacheWriteTokens,
+    outputTokens: later.outputTokens ?? earlier.outputTokens,
+    reasoningTokens: later.reasoningTokens ?? earlier.reasoningTokens,
+    totalTokens: later.totalTokens
   }
 }

@@ -172,6 +172,11 @@ export interface RequestFacts extends Partial<PlannedFacts> {
   readonly outputTokens?: number
   /** As the provider counts it; not always the sum of the others. */
   readonly totalTokens?: number
+  /**
+   * What these tokens cost, in billionths of the currency: known when `closed` is emitted. Absent where the model has no price or the
+   * provider reported no counts (keys.md 4).
+   */
+  readonly costNanos?: number
 }
 
 /**

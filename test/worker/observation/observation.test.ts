@@ -1,10 +1,11 @@
 import { pino } from 'pino'
 import t from 'tap'
+import type { FindPrice } from '../../../shared/price-finder.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createObservers } from '../../../worker/observation/create-observers.ts'
 import { createObservation } from '../../../worker/observation/observation.ts'
 import { ObservedRequest, refusedOutcome } from '../../../worker/observation/observed-request.ts'
-import type { RequestObserver } from '../../../worker/observation/observer.ts'
+import type { PlannedFacts, RequestObserver } from '../../../worker/observation/observer.ts'
 import { post } from '../../support/client.ts'
 import { workerOptions } from '../../support/worker-app.ts'
 import { sendJson } from '../providers/support/stub-upstream.ts'
@@ -83,6 +84,40 @@ t.test('later token counts replace earlier ones, and a count that is missing kee
   request.usage({ ...usage, outputTokens: 2 })
   request.usage({ ...usage, inputTokens: null, outputTokens: 3 })
   t.same(request.facts, { inputTokens: 1, outputTokens: 3 })
+})
+
+t.test('the cost of all counts is a fact before `closed`, and absent where there is no price or no usage', async t => {
+  const findPrice: FindPrice = ({ model }) => (model === 'm' ? { input: 2, output: 4, cacheRead: 1 } : undefined)
+  const planned = { model: 'm', providerKind: 'k', profileId: 'p', isStream: true }
+  const costOf = (live: (request: TestRequest) => void) => {
+    let costNanos: number | undefined
+    const observer: RequestObserver = { name: 'cost', closed: (_request, { facts }) => (costNanos = facts.costNanos) }
+    const request = new TestRequest(createObservation([observer], silent, findPrice))
+    request.open()
+    live(request)
+    request.end(true)
+    request.upstreamCall(report)
+    return costNanos
+  }
+  const live = (facts: PlannedFacts) =>
+    costOf(request => {
+      request.planned(facts)
+      request.usage({ ...usage, inputTokens: 10, cacheReadTokens: 5 })
+      request.usage({ ...usage, inputTokens: null, outputTokens: 3 })
+    })
+  t.equal(live(planned), 5 * 2000 + 5 * 1000 + 3 * 4000)
+  t.equal(live({ ...planned, model: 'other' }), undefined)
+  t.equal(live({ ...planned, isTokenEstimate: true }), undefined)
+  t.equal(
+    costOf(request => request.planned(planned)),
+    undefined
+  )
+  const late = costOf(request => {
+    request.planned(planned)
+    request.upstreamCallStarted()
+    request.usage(usage)
+  })
+  t.equal(late, 2000)
 })
 
 t.test('the first byte and the first token are seen once', async t => {
