@@ -1,7 +1,8 @@
 // The rules between the members that say how a provider is called (providers.md 1).
 import { isExternalKind } from '../../shared/profile-routes.ts'
 import type { ProviderKind } from '../../shared/support-vocabulary.ts'
-import type { IssuePath, ProfileContent, ProfileContentV3 } from './schema.ts'
+import type { IssuePath } from '../config-file/issue-path.ts'
+import type { ProfileContent, ProfileContentV3 } from './schema.ts'
 
 /** The header that carries the credential of a kind where `auth` names no other. */
 const CREDENTIAL_HEADERS: Readonly<Record<ProviderKind, string>> = {

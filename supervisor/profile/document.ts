@@ -2,8 +2,9 @@
 // then the profiles that it describes (bridge.md 4.2, 4.3, 4.6).
 import type { ProfileSet } from '../../shared/profile.ts'
 import { StartupError } from '../../shared/startup-error.ts'
+import { type IssuePath, writeIssuePath } from '../config-file/issue-path.ts'
 import { type BrokenRule, findBrokenRule } from './rules.ts'
-import { type IssuePath, readFileShape } from './schema.ts'
+import { readFileShape } from './schema.ts'
 import { toProfile } from './to-profile.ts'
 
 /** A validated file. */
@@ -33,13 +34,6 @@ export function readProfileDocument(value: unknown): ProfileDocument {
     set: { schemaVersion: file.schema_version, origin: 'file', profiles: file.profiles.map(toProfile) },
     zones: file.profiles.map(profile => profile.base_url.hasZone)
   }
-}
-
-/** The place of a member for a person, such as `profiles[0].models[2].public_alias`. */
-export function writeIssuePath(path: IssuePath): string {
-  if (path.length === 0) return 'the top level'
-  const text = path.map(part => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('')
-  return text.startsWith('.') ? text.slice(1) : text
 }
 
 function refusal(code: BrokenRule['code'], path: IssuePath, hint = ''): StartupError {

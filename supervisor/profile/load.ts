@@ -9,15 +9,15 @@ import {
 } from '../../shared/profile.ts'
 import { listRouted } from '../../shared/profile-routes.ts'
 import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
+import { type IssuePath, writeIssuePath } from '../config-file/issue-path.ts'
+import { type ConfigFileKind, readConfigFile } from '../config-file/read.ts'
 import { findDestinationProblem, findUrlProblem } from './destination.ts'
-import { readProfileDocument, writeIssuePath } from './document.ts'
-import { type ProfileFile, readProfileFile } from './file.ts'
+import { readProfileDocument } from './document.ts'
 import { findFileProblems } from './files.ts'
-import { parseJsonProfile } from './json.ts'
 import { findPolicyProblem, isNetworkPolicy, UNKNOWN_POLICY } from './policies.ts'
-import type { IssuePath } from './schema.ts'
 import { type ReferenceProblem, readSecrets, type VariableLookup } from './secrets.ts'
-import { parseYamlProfile } from './yaml.ts'
+
+export const PROFILE_FILE: ConfigFileKind = { code: 'invalid_profile_schema', subject: 'Provider profile config' }
 
 export interface LoadedProfiles {
   /** Frozen at every depth. */
@@ -27,7 +27,7 @@ export interface LoadedProfiles {
 
 /** Reads the file and its secrets. Throws `StartupError` with the first problem and never repeats content, values or the path. */
 export function loadProfiles(path: string, lookup: VariableLookup): LoadedProfiles {
-  const { set, zones } = readProfileDocument(parseProfileText(readProfileFile(path)))
+  const { set, zones } = readProfileDocument(readConfigFile(path, PROFILE_FILE))
   const credentials = createCredentials()
   const routed = new Set(listRouted(set))
   for (const [index, profile] of set.profiles.entries()) {
@@ -78,11 +78,6 @@ function checkPolicies(profile: ProviderProfile, refuse: Refuse): void {
   if (auth?.type !== 'oauth2' || auth.networkPolicyRef === undefined || isNetworkPolicy(auth.networkPolicyRef)) return
   const place = ['auth', 'oauth2', 'network_policy_ref']
   refuse('invalid_policy_reference', UNKNOWN_POLICY, [{ place }])
-}
-
-/** Returns the value that a file holds. Throws `StartupError` `invalid_profile_schema` for a text that is malformed or too deep. */
-export function parseProfileText({ text, format }: ProfileFile): unknown {
-  return format === 'json' ? parseJsonProfile(text) : parseYamlProfile(text)
 }
 
 function deepFreeze<Value>(value: Value): Value {

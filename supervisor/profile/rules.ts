@@ -2,9 +2,10 @@
 // 4.6; providers.md 1). Each returns the place of the first member that breaks it.
 import { isExternalKind } from '../../shared/profile-routes.ts'
 import type { StartupErrorCode } from '../../shared/startup-error.ts'
+import type { IssuePath } from '../config-file/issue-path.ts'
 import { findCallProblem } from './call-rules.ts'
 import { KINDS_WITH_OUTPUT_LIMIT_FIELDS, KINDS_WITH_TOKEN_COUNTING, KINDS_WITH_WIRES } from './policies.ts'
-import type { AliasContent, FileContent, IssuePath, ProfileContent } from './schema.ts'
+import type { AliasContent, FileContent, ProfileContent } from './schema.ts'
 import { createTargetRules, type TargetRules } from './target-rules.ts'
 
 export interface BrokenRule {

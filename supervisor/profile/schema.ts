@@ -13,6 +13,7 @@ import {
 } from '../../shared/profile.ts'
 import { findIdleRemoval, PRESET_NAMES, REMOVABLE_FEATURES, writeRemoval } from '../../shared/profile-features.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
+import type { IssuePath } from '../config-file/issue-path.ts'
 import { PUBLIC_POLICIES, TLS_POLICIES } from './policies.ts'
 import { callMembers } from './schema-calls.ts'
 import {
@@ -189,9 +190,6 @@ export type AliasContent = ProfileContent['models'][number]
 export type ProfileContentV3 = z.output<typeof fileV3>['profiles'][number]
 export type AliasContentV3 = ProfileContentV3['models'][number]
 export type CapabilitiesContent = z.output<typeof capabilities>
-
-/** Names of the schema and indices of lists. */
-export type IssuePath = ReadonlyArray<string | number>
 
 /** Where a file breaks the schema. A member that the schema does not have is not named, because its name is content of the file. */
 export interface ShapeIssue {

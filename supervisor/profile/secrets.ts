@@ -4,7 +4,7 @@ import { type ProviderProfile, secretKey } from '../../shared/profile.ts'
 import { Secret } from '../../shared/secret.ts'
 import { settingsTable } from '../../shared/settings/table.ts'
 import { readTextFile } from '../../shared/text-file.ts'
-import type { IssuePath } from './schema.ts'
+import type { IssuePath } from '../config-file/issue-path.ts'
 import { FILE_SUFFIX, listVariables, type ProfileVariable } from './variables.ts'
 
 /** Returns the value of a variable of the environment or the `.env` file; undefined when it is not set. */

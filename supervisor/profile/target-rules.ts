@@ -1,6 +1,7 @@
 // The rules of aliases with several deployments (decisions.md 116).
 import { isExternalKind } from '../../shared/profile-routes.ts'
-import type { AliasContent, IssuePath, ProfileContent } from './schema.ts'
+import type { IssuePath } from '../config-file/issue-path.ts'
+import type { AliasContent, ProfileContent } from './schema.ts'
 
 export interface TargetRules {
   /** Whether an alias of the file leads to the profile, so that it needs no alias of its own. */

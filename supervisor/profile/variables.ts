@@ -2,7 +2,7 @@
 // supervisor reads once (bridge.md 4.5, providers.md 1).
 import { isHeaderValue } from '../../shared/header-value.ts'
 import type { ProfileAuth, ProviderProfile, TextOrVariable } from '../../shared/profile.ts'
-import type { IssuePath } from './schema.ts'
+import type { IssuePath } from '../config-file/issue-path.ts'
 import { findServiceAccountProblem } from './service-account.ts'
 
 /** A variable of a profile. Several members may name the same one. */

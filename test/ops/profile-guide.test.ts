@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parseYaml } from '../../supervisor/config-file/yaml.ts'
 import { readProfileDocument } from '../../supervisor/profile/document.ts'
-import { parseYamlProfile } from '../../supervisor/profile/yaml.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../ops/guides/profiles.md'), 'utf8')
 const snippets = [...guide.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text)
@@ -47,6 +47,6 @@ function complete(shown: unknown): object {
 t.test('every snippet of the guide is read in its place', async t => {
   t.ok(snippets.length >= 6)
   for (const text of snippets) {
-    t.doesNotThrow(() => readProfileDocument(complete(parseYamlProfile(text))), text)
+    t.doesNotThrow(() => readProfileDocument(complete(parseYaml(text))), text)
   }
 })

@@ -3,8 +3,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { StartupError } from '../../../shared/startup-error.ts'
+import type { ConfigFile } from '../../../supervisor/config-file/file.ts'
+import { parseConfigText } from '../../../supervisor/config-file/read.ts'
 import { readProfileDocument } from '../../../supervisor/profile/document.ts'
-import { parseProfileText } from '../../../supervisor/profile/load.ts'
+import { PROFILE_FILE } from '../../../supervisor/profile/load.ts'
 import { resolveProfilePath } from '../../../supervisor/profile/path.ts'
 import * as fc from '../../support/properties.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
@@ -21,6 +23,7 @@ import {
 } from './support.ts'
 
 const inspectFile = createFileInspector(t)
+const parseProfileText = (file: ConfigFile) => parseConfigText(file, PROFILE_FILE)
 
 const FILE_BYTES_MAX = 1_048_576
 /** A document that a machine reads is short for every file. */

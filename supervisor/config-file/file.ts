@@ -1,17 +1,17 @@
-// Reads the profile file: its bytes, its encoding and its format, bounded in size (bridge.md 3).
+// Reads a configuration file: its bytes, its encoding and its format, bounded in size (bridge.md 3).
 import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import { extname } from 'node:path'
-import { StartupError } from '../../shared/startup-error.ts'
+import { UnreadableFile } from './unreadable-file.ts'
 
 const FILE_BYTES_MAX = 1_048_576
 
-export interface ProfileFile {
+export interface ConfigFile {
   readonly text: string
   readonly format: 'json' | 'yaml'
 }
 
-/** Returns the text of a profile file. Throws `StartupError` `invalid_profile_schema`, which names neither path nor content. */
-export function readProfileFile(path: string): ProfileFile {
+/** Returns the text of a configuration file. Throws `UnreadableFile`. */
+export function readFileText(path: string): ConfigFile {
   const text = decode(readBytes(path))
   switch (extname(path).toLowerCase()) {
     case '.json':
@@ -20,7 +20,7 @@ export function readProfileFile(path: string): ProfileFile {
     case '.yml':
       return { text, format: 'yaml' }
     default:
-      throw refusal('Provider profile config must use a .json, .yaml, or .yml suffix.')
+      throw new UnreadableFile('must use a .json, .yaml, or .yml suffix')
   }
 }
 
@@ -40,7 +40,7 @@ function readStatus(path: string): Stats {
   try {
     return statSync(path)
   } catch {
-    throw refusal('Provider profile config cannot be read.')
+    throw new UnreadableFile('cannot be read')
   }
 }
 
@@ -74,14 +74,10 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function notReadable(): StartupError {
-  return refusal('Provider profile config must be readable UTF-8.')
+function notReadable(): UnreadableFile {
+  return new UnreadableFile('must be readable UTF-8')
 }
 
-function tooLarge(): StartupError {
-  return refusal('Provider profile config exceeds the size limit.')
-}
-
-function refusal(message: string): StartupError {
-  return new StartupError('invalid_profile_schema', message)
+function tooLarge(): UnreadableFile {
+  return new UnreadableFile('exceeds the size limit')
 }

@@ -1,4 +1,4 @@
-// Reads a profile file in YAML: the safe subset of YAML 1.1 with unique keys, bounded before
+// Reads a configuration file in YAML: the safe subset of YAML 1.1 with unique keys, bounded before
 // anything is expanded (bridge.md 3).
 import {
   type Alias,
@@ -12,10 +12,10 @@ import {
   type YAMLMap,
   type YAMLSeq
 } from 'yaml'
-import { StartupError } from '../../shared/startup-error.ts'
 import { DEPTH_MAX, lineAt, malformed, NODES_MAX } from './bounds.ts'
+import { UnreadableFile } from './unreadable-file.ts'
 
-/** Every other explicit tag is refused: those of languages, and those whose values a profile cannot use. */
+/** Every other explicit tag is refused: those of languages, and those whose values no file can use. */
 const ALLOWED_TAGS = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map(name => `tag:yaml.org,2002:${name}`)
 )
@@ -31,8 +31,8 @@ interface Measured {
 /** Bounds the work of the parser. A node has one token, and at most an anchor, a tag and a separator besides. */
 const TOKENS_MAX = 4 * NODES_MAX
 
-/** Returns the value of a YAML text. Throws `StartupError` `invalid_profile_schema` ("malformed"), and nothing else. */
-export function parseYamlProfile(text: string): unknown {
+/** Returns the value of a YAML text. Throws `UnreadableFile` ("malformed"), and nothing else. */
+export function parseYaml(text: string): unknown {
   const { stackTraceLimit } = Error
   try {
     checkTokens(text)
@@ -52,7 +52,7 @@ export function parseYamlProfile(text: string): unknown {
     return createReader(text).read(document.contents, 0).value
   } catch (error) {
     // Every other error of the parser, such as an exhausted stack, is caused by the text.
-    throw StartupError.is(error) ? error : malformed()
+    throw error instanceof UnreadableFile ? error : malformed()
   } finally {
     Error.stackTraceLimit = stackTraceLimit
   }
@@ -165,7 +165,7 @@ function createReader(text: string) {
     }
   }
 
-  function failAt(node: { range?: readonly [number, ...number[]] | null | undefined }): StartupError {
+  function failAt(node: { range?: readonly [number, ...number[]] | null | undefined }): UnreadableFile {
     return malformed(node.range === undefined || node.range === null ? undefined : lineAt(text, node.range[0]))
   }
 

@@ -1,11 +1,11 @@
-// Reads a profile file in JSON: strict, with unique keys and within the bounds (bridge.md 3).
+// Reads a configuration file in JSON: strict, with unique keys and within the bounds (bridge.md 3).
 import { DEPTH_MAX, lineAt, malformed, NODES_MAX } from './bounds.ts'
 
 /** A string with the colon that makes it a key, a bracket, or another value. */
 const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?|[[{]|[\]}]|[^\s",:[\]{}]+/g
 
-/** Returns the value of a JSON text. Throws `StartupError` `invalid_profile_schema` ("malformed"). */
-export function parseJsonProfile(text: string): unknown {
+/** Returns the value of a JSON text. Throws `UnreadableFile` ("malformed"). */
+export function parseJson(text: string): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,5 +1,5 @@
-// Bounds of a parsed profile file, and the error of a text that cannot be parsed (bridge.md 3).
-import { StartupError } from '../../shared/startup-error.ts'
+// Bounds of a parsed configuration file, and the error of a text that cannot be parsed (bridge.md 3).
+import { UnreadableFile } from './unreadable-file.ts'
 
 /** Keys and values after alias expansion. */
 export const NODES_MAX = 100_000
@@ -7,9 +7,8 @@ export const NODES_MAX = 100_000
 export const DEPTH_MAX = 64
 
 /** The error of a malformed file. It names the line where one is known and repeats no content. */
-export function malformed(line?: number): StartupError {
-  const location = line === undefined ? undefined : `line ${line}`
-  return new StartupError('invalid_profile_schema', 'Provider profile config is malformed.', [], location)
+export function malformed(line?: number): UnreadableFile {
+  return new UnreadableFile('is malformed', line === undefined ? undefined : `line ${line}`)
 }
 
 /** The line of an offset, counted from 1. */
