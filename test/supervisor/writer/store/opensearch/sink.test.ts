@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import t from 'tap'
 import type { TrafficRecord } from '../../../../../shared/traffic/record.ts'
 import { RecordsRefusedError } from '../../../../../supervisor/writer/sink.ts'
+import { SEARCH_SCHEMA_VERSION } from '../../../../../supervisor/writer/store/opensearch/template.ts'
 import * as fc from '../../../../support/properties.ts'
 import { createRecord, createRecords } from '../../records.ts'
 import { createSink, idsOf, startSink, storedIds } from './support.ts'
@@ -30,7 +31,11 @@ t.test(
     t.strictSame(storedIds(server), idsOf(records))
     t.same([...server.dataStreams.keys()], ['gateway-traffic'])
     const template = server.templates.get('gateway-traffic-template') as Record<string, Record<string, unknown>>
-    t.match(template, { index_patterns: ['gateway-traffic*'], data_stream: {}, _meta: { schema_version: 1 } })
+    t.match(template, {
+      index_patterns: ['gateway-traffic*'],
+      data_stream: {},
+      _meta: { schema_version: SEARCH_SCHEMA_VERSION }
+    })
     t.match(template.template?.mappings, { dynamic: false, properties: { request_body_redacted: { enabled: false } } })
   }
 )
@@ -51,7 +56,7 @@ t.test('a second gateway changes nothing that stands, and a newer version stays'
   t.equal(server.templates.get('gateway-traffic-template'), newer)
   server.putTemplate('gateway-traffic-template', { ...newer, _meta: {} })
   await createSink(t, server).sink.write(createRecords(1))
-  t.match(server.templates.get('gateway-traffic-template'), { _meta: { schema_version: 1 } })
+  t.match(server.templates.get('gateway-traffic-template'), { _meta: { schema_version: SEARCH_SCHEMA_VERSION } })
 })
 
 t.test('another retention replaces the policy', async t => {
