@@ -2,9 +2,9 @@
 import { z } from 'zod'
 
 /** Above every real price in every currency, and small enough for the integers below. */
-const AMOUNT_MAX = 1_000_000_000
+export const PRICE_MAX = 1_000_000_000
 
-const amount = z.number().min(0).max(AMOUNT_MAX)
+const amount = z.number().min(0).max(PRICE_MAX)
 
 /** Per 1,000,000 tokens. */
 export const price = z.strictObject({

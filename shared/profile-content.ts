@@ -1,6 +1,7 @@
 // Profiles under the names of a profile file, as documents and revisions write them (bridge.md 4.9 and
 // 5.1). A member that the file does not write is not written here.
 import type { JsonObject, JsonValue } from './json.ts'
+import type { Price } from './prices.ts'
 import type {
   AliasTarget,
   ModelAlias,
@@ -21,10 +22,15 @@ export function writeAlias(alias: ModelAlias): JsonObject {
     ...(capabilities !== undefined && { capabilities: writeCapabilities(capabilities) }),
     ...(alias.outputLimitField !== undefined && { output_limit_field: alias.outputLimitField }),
     ...(alias.unsupported !== undefined && { unsupported: alias.unsupported }),
+    ...(alias.pricing !== undefined && { pricing: writePricing(alias.pricing) }),
     support_status: alias.supportStatus,
     enabled: alias.enabled,
     deprecated: alias.deprecated
   }
+}
+
+function writePricing({ input, output, cacheRead, cacheWrite, reasoning }: Price): JsonObject {
+  return withoutUndefined({ input, output, cache_read: cacheRead, cache_write: cacheWrite, reasoning })
 }
 
 function writeTarget({ profileId, upstreamModel, weight, priority }: AliasTarget): JsonObject {

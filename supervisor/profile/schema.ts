@@ -14,6 +14,7 @@ import {
 import { findIdleRemoval, PRESET_NAMES, REMOVABLE_FEATURES, writeRemoval } from '../../shared/profile-features.ts'
 import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
+import { pricing } from '../prices/pricing.ts'
 import { PUBLIC_POLICIES, TLS_POLICIES } from './policies.ts'
 import { callMembers } from './schema-calls.ts'
 import {
@@ -92,7 +93,8 @@ const aliasWithCapabilities = z.strictObject({
     .enum(OUTPUT_LIMIT_FIELDS)
     .exactOptional()
     .describe("Only chat_compatible: the name of the output limit. Default: the client's own, else max_tokens."),
-  unsupported: unsupported.exactOptional()
+  unsupported: unsupported.exactOptional(),
+  pricing: pricing.exactOptional().describe('What its tokens cost; goes before the prices file.')
 })
 
 const profileMembers = {

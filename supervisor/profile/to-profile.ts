@@ -8,6 +8,7 @@ import type {
   ProfileTimeouts,
   ProviderProfile
 } from '../../shared/profile.ts'
+import { toPrice } from '../prices/pricing.ts'
 import type { AliasContent, AliasContentV3, CapabilitiesContent, ProfileContent, ProfileContentV3 } from './schema.ts'
 
 export function toProfile(content: ProfileContent): ProviderProfile {
@@ -59,6 +60,7 @@ function toAlias(content: AliasContent): ModelAlias {
     ...pick('targets', targets),
     ...pick('outputLimitField', written.output_limit_field),
     ...pick('unsupported', written.unsupported),
+    ...pick('pricing', written.pricing && toPrice(written.pricing)),
     supportStatus: content.support_status,
     enabled: content.enabled,
     deprecated: content.deprecated

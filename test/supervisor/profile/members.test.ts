@@ -387,6 +387,29 @@ t.test('features enter a revision as they are written, and nothing that is not w
   t.equal(revision({ headers: { 'X-Team': 'a' } }), revision({ headers: { 'x-team': 'a' } }))
 })
 
+t.test('keys 4: an alias of every kind may have prices per million tokens', async t => {
+  const pricing = { input: 3, output: 15.5, cache_read: 0.3, cache_write: 0, reasoning: 1_000_000_000 }
+  const priced = inspectFile(v3({}, { pricing }))
+  const { profiles, config_revision } = JSON.parse(priced.output)
+  t.same(profiles[0].models[0].pricing, pricing)
+  t.not(config_revision, JSON.parse(inspectFile(v3({}, {})).output).config_revision)
+  t.equal(
+    inspectFile({ ...v3({}, {}), profiles: [{ ...nativeProfile, models: [{ ...baseAlias, pricing }] }] }).exitCode,
+    0
+  )
+  const place = 'profiles[0].models[0].pricing'
+  expectRefusals(t, [
+    [{}, place, { pricing: null }],
+    [{}, `${place}.output`, { pricing: { input: 1 } }],
+    [{}, `${place}.input`, { pricing: { input: -1, output: 1 } }],
+    [{}, `${place}.input`, { pricing: { input: '1', output: 1 } }],
+    [{}, `${place}.reasoning`, { pricing: { ...pricing, reasoning: 1_000_000_001 } }],
+    [{}, `${place} has an unknown member`, { pricing: { ...pricing, audio: 1 } }]
+  ])
+  const earlier = inspectFile(v2({}, { pricing }))
+  t.equal(earlier.exitCode, 2)
+})
+
 t.test('an alias has targets or a model, and the targets are profiles of its kind and wire', async t => {
   const capable = { ...baseAlias, capabilities }
   const file = v3()
