@@ -74,9 +74,10 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     describeStart(log, plan, context.version)
     watchDemo(owned, log)
     const listen = await prepareListening(plan, owned, log)
+    const keys = createKeysInForce(plan.keys)
     if (plan.settings.metricsEnabled) {
       const { openMetrics } = await import('./metrics/open.ts')
-      owned.metrics = await openMetrics(plan, log)
+      owned.metrics = await openMetrics({ log, keys }, plan)
     }
     const socketPaths = openSockets(listServices(plan.settings), owned)
     stopping.signal.throwIfAborted()
@@ -93,7 +94,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
       },
       {
         plan,
-        keys: createKeysInForce(plan.keys),
+        keys,
         version: context.version,
         listen,
         restartPolicy: createRestartPolicy(plan.settings.workers),

@@ -1,9 +1,10 @@
 // Assembles a worker: creates its parts, puts the HTTP application in front of them, and closes everything in the right order.
 
 import type { FastifyInstance } from 'fastify'
-import { systemClock } from '../shared/clock.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import type { CompactionKey } from '../shared/compaction-key.ts'
 import { withDeadline } from '../shared/deadline.ts'
+import { createKeyRing, type KeyRing } from '../shared/keys/key-ring.ts'
 import type { KeySet } from '../shared/keys/key-set.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ResponseStore } from '../shared/memory/store.ts'
@@ -105,6 +106,8 @@ export interface WorkerAppParts {
   observers?: readonly RequestObserver[]
   /** The store of responses. Absent: that of the settings. */
   memory?: ResponseStore
+  /** Absent: the clock of the system. */
+  clock?: Clock
 }
 
 /**
@@ -193,6 +196,13 @@ function followInventories({ facts }: RouteTable, control: ControlChannel): void
   control.onCatalogPublished(snapshot => learnFacts(facts, snapshot))
 }
 
+/** The keys of clients; those of the keys file are always the newest. */
+function createFollowingRing({ settings, keys, control }: WorkerAppOptions): KeyRing {
+  const ring = createKeyRing(settings, keys)
+  control.onKeysChanged(ring.replace)
+  return ring
+}
+
 /** The link to the writer of traffic records, where there is one. */
 async function openTraffic(options: WorkerAppOptions): Promise<TrafficLink | undefined> {
   const { writerSocket, metrics, settings, workerId, log } = options
@@ -241,7 +251,7 @@ interface RuntimeParts {
 
 function createRuntime(
   options: WorkerAppOptions,
-  { faces, kinds, operations = servedOperations }: WorkerAppParts,
+  { faces, kinds, operations = servedOperations, clock = systemClock }: WorkerAppParts,
   { routes, translator, observation, probes, writer, recordRoom, health, memory }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
@@ -296,7 +306,8 @@ function createRuntime(
     catalog,
     readReadiness: createReadinessReader({ profiles, revisions, control, executors, drainGate }),
     translator,
-    clock: systemClock,
+    clock,
+    keyRing: createFollowingRing(options),
     recordRoom
   }
 }

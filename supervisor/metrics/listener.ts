@@ -3,7 +3,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createApiKeys, findApiKey } from '../../shared/api-key.ts'
+import { findAdminKey, findApiKey } from '../../shared/api-key.ts'
+import { createKeyRing, DEFAULT_KEY_NAME, type KeyRing, readKeyState } from '../../shared/keys/key-ring.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { chooseMetricsFormat, METRICS_CONTENT_TYPES, type MetricsFormat } from '../../shared/metrics/format.ts'
 import { http } from '../../shared/node-http.ts'
@@ -20,15 +21,16 @@ export interface MetricsListener {
 
 export interface MetricsListenerOptions {
   readonly port: number
-  readonly settings: Pick<Settings, 'mode' | 'enableApiKeyAuth' | 'keysFile' | 'apiKey' | 'apiKeys' | 'metricsPath'>
+  readonly settings: Pick<Settings, 'mode' | 'enableApiKeyAuth' | 'keysFile' | 'adminApiKey' | 'metricsPath'>
+  readonly keyRing: KeyRing
 }
 
 /** Listens on the loopback address. Rejects with the system's error, such as `EADDRINUSE`. */
 export async function listenForScrapes(
-  { log, scrape }: { log: Logger; scrape: (format: MetricsFormat) => Promise<Uint8Array> },
-  { port, settings }: MetricsListenerOptions
+  { log, scrape, nowMs }: { log: Logger; scrape: (format: MetricsFormat) => Promise<Uint8Array>; nowMs: () => number },
+  { port, settings, keyRing }: MetricsListenerOptions
 ): Promise<MetricsListener> {
-  const refuse = createRefusal(settings)
+  const refuse = createRefusal({ settings, keyRing, nowMs })
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refuse(request)
@@ -70,15 +72,28 @@ interface Refusal {
 
 const UNAUTHENTICATED = { status: 401, code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } }
 
+const NO_OPERATOR = {
+  status: 403,
+  code: 'admin_key_required',
+  message: 'The default API key or the admin API key is required'
+}
+const STATE_REFUSALS = {
+  active: undefined,
+  expired: { ...UNAUTHENTICATED, code: 'key_expired', message: 'The API key has expired' },
+  disabled: { ...UNAUTHENTICATED, code: 'key_disabled', message: 'The API key is disabled' }
+} as const
+
 /**
  * Unknown paths and methods are refused before a key is looked at, as on the public port
- * (operations.md 1).
+ * (operations.md 1). While a keys file is in force the default or the admin key is needed (keys.md 2).
  */
-function createRefusal(
-  settings: MetricsListenerOptions['settings']
-): (request: IncomingMessage) => Refusal | undefined {
+function createRefusal({
+  settings,
+  keyRing,
+  nowMs
+}: Omit<MetricsListenerOptions, 'port'> & { nowMs: () => number }): (request: IncomingMessage) => Refusal | undefined {
   const isKeyNeeded = isAuthRequired(settings)
-  const keys = createApiKeys(settings)
+  const adminRing = createKeyRing({ apiKey: settings.adminApiKey, apiKeys: {} })
   return ({ url = '/', method = '', headers }) => {
     const [path, search = ''] = url.split('?', 2)
     if (path !== settings.metricsPath) return { status: 404, code: 'not_found', message: 'Not Found' }
@@ -86,10 +101,15 @@ function createRefusal(
       return { status: 405, code: 'method_not_allowed', message: 'Method Not Allowed', headers: { allow: 'GET' } }
     }
     if (!isKeyNeeded) return undefined
+    const admin = findAdminKey(headers)
+    if (keyRing.hasFile && admin !== undefined && adminRing.find(admin) !== undefined) return undefined
     const query = Object.fromEntries(new URLSearchParams(search))
     const presented = findApiKey(headers, query, { isBearerTaken: false })
     if (presented === undefined) return { ...UNAUTHENTICATED, message: 'API key required' }
-    return keys.match(presented) === undefined ? { ...UNAUTHENTICATED, message: 'Invalid API key' } : undefined
+    const key = keyRing.find(presented)
+    if (key === undefined) return { ...UNAUTHENTICATED, message: 'Invalid API key' }
+    const refusal = STATE_REFUSALS[readKeyState(key, nowMs())]
+    return refusal ?? (keyRing.hasFile && key.name !== DEFAULT_KEY_NAME ? NO_OPERATOR : undefined)
   }
 }
 

@@ -1,7 +1,9 @@
 // Opens the metrics of a gateway that is about to start, and the listener of their own where one is configured.
+import { createKeyRing } from '../../shared/keys/key-ring.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { readCommit, readVersion } from '../../shared/version.ts'
 import { writeAddress } from '../address.ts'
+import type { KeysSource } from '../keys/keys-in-force.ts'
 import type { RuntimePlan } from '../runtime-plan.ts'
 import { toListenFailure } from '../start-failure.ts'
 import { listenForScrapes, METRICS_HOST, type MetricsListener } from './listener.ts'
@@ -18,13 +20,21 @@ function describeBuild(): string {
 }
 
 /** Rejects with `StartFailure` when the port of the metrics cannot be used. */
-export async function openMetrics({ settings }: RuntimePlan, log: Logger): Promise<OpenMetrics> {
+export async function openMetrics(
+  { log, keys }: { log: Logger; keys: KeysSource },
+  { settings }: Pick<RuntimePlan, 'settings'>
+): Promise<OpenMetrics> {
   const helpTexts = { gateway_build_info: describeBuild() }
   const metrics = createSupervisorMetrics({ log, nowMs: Date.now }, { modelsMax: settings.metricsMaxModels, helpTexts })
   const { metricsPort: port } = settings
   let listener: MetricsListener | undefined
   if (port !== undefined) {
-    listener = await listenForScrapes({ log, scrape: metrics.scrape }, { port, settings }).catch(error => {
+    const keyRing = createKeyRing(settings, keys.current())
+    keys.onChanged(keyRing.replace)
+    listener = await listenForScrapes(
+      { log, scrape: metrics.scrape, nowMs: Date.now },
+      { port, settings, keyRing }
+    ).catch(error => {
       throw toListenFailure(error, { host: METRICS_HOST, port })
     })
     const address = { host: METRICS_HOST, port: listener.port }

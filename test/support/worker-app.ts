@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createCatalogComposition } from '../../shared/catalog-composition.ts'
 import { deriveCompactionKey } from '../../shared/compaction-key.ts'
+import type { KeySet } from '../../shared/keys/key-set.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { computeConfigRevision } from '../../shared/profile-revision.ts'
@@ -15,15 +16,17 @@ import { createLocalControlChannel } from '../../worker/control/control-channel.
 /** Options of a worker that is alone and has no log; without other profiles it has the native one. */
 export function workerOptions(
   settings: Settings,
-  profiles: ProfileSet = createNativeProfileSet(settings)
+  profiles: ProfileSet = createNativeProfileSet(settings),
+  keySet?: KeySet
 ): WorkerAppOptions {
   const configRevision = computeConfigRevision(profiles)
   const composition = createCatalogComposition(profiles, { configRevision, startedAtMs: Date.now() })
   return {
-    settings,
+    // Its file was read already.
+    settings: keySet === undefined ? settings : { ...settings, keysFile: 'keys.yaml' },
     profiles,
     credentials: {},
-    keys: undefined,
+    keys: keySet,
     revisions: { config: configRevision, matrix: matrixRevision },
     workerId: 1,
     fingerprintKey: Buffer.alloc(32, 1),

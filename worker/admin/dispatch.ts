@@ -3,14 +3,13 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import { http } from '../../shared/node-http.ts'
-import { markReplay } from '../http/replay-mark.ts'
+import { markReplay, type Replay } from '../http/replay-mark.ts'
 
 export interface DispatchedRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The record that is replayed. */
-  readonly sourceId: string
+  readonly replay: Replay
 }
 
 export interface DispatchedResponse {
@@ -35,12 +34,12 @@ export interface DispatchOptions {
  */
 export async function dispatch(
   handle: RequestListener,
-  { path, headers, body, sourceId }: DispatchedRequest,
+  { path, headers, body, replay }: DispatchedRequest,
   { bytesMax, timeoutMs, signal }: DispatchOptions
 ): Promise<DispatchedResponse> {
   const [clientSide, serverSide] = duplexPair()
   actAsSocket(serverSide)
-  markReplay(serverSide, sourceId)
+  markReplay(serverSide, replay)
   const served = Promise.withResolvers<void>()
   // It never listens: its only connection is the one in memory. The caller sets the deadline.
   const server = http.createServer({ requestTimeout: 0, headersTimeout: 0 }, (incoming, outgoing) => {

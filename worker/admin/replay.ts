@@ -1,6 +1,8 @@
 // Sends a recorded request again: what may be sent, with which mark, and what is shown of the
 // response (operations.md 9.5; field-lessons.md L18). The request itself goes through
 // `dispatch.ts`.
+import { DEFAULT_KEY_NAME, type KeyRing } from '../../shared/keys/key-ring.ts'
+import type { ModelScope } from '../../shared/keys/model-scope.ts'
 import { createRedactor, REDACTED, type Redactor } from '../../shared/redaction.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
@@ -72,7 +74,7 @@ export function readReplayOptions(body: Buffer, settings: Pick<Settings, 'reques
 }
 
 export interface Replays {
-  /** The request to send: redacted again, marked, with the gateway's own key. */
+  /** The request to send: redacted again, and marked so that it needs no key. */
   plan(options: {
     summary: TrafficSummary
     path: string
@@ -87,12 +89,11 @@ export interface Replays {
   ): object
 }
 
-export function createReplays(settings: Settings): Replays {
+export function createReplays(settings: Settings, keyRing: Pick<KeyRing, 'findByName'>): Replays {
   const knownSecrets = listSecretTexts(settings)
   // Only secrets are taken out of a body that was stored as a whole.
   const requestRedactor = createRedactor({ knownSecrets, keepsFiles: true, depthMax: CAPTURED_DEPTH_MAX })
   const responseRedactor = createRedactor({ knownSecrets, extraKeys: settings.trafficLogRedactExtraKeys })
-  const keyHeaders = writeKeyHeaders(settings)
   return {
     plan({ summary, path, body, options: { overrides, stream }, mark }) {
       const redacted = requestRedactor.redactValue(body) as JsonObject
@@ -101,9 +102,13 @@ export function createReplays(settings: Settings): Replays {
       const marked = hasMetadata(summary.route) ? { ...sent, metadata: mergeMark(sent.metadata, mark) } : sent
       return {
         path: target.path,
-        headers: { 'content-type': 'application/json', 'x-gateway-replay': 'true', ...keyHeaders },
+        headers: { 'content-type': 'application/json', 'x-gateway-replay': 'true' },
         body: JSON.stringify(marked),
-        sourceId: summary.id
+        replay: {
+          sourceId: summary.id,
+          keyName: isAuthRequired(settings) ? findOwnKey(settings) : undefined,
+          scope: findRecordedScope(summary, keyRing)
+        }
       }
     },
     show({ id, request, mark, summary }, response) {
@@ -188,11 +193,18 @@ function isInternal(path: string): boolean {
   return /^\/+(?:_admin|_debug|logs|debug\/)/.test(path)
 }
 
-/** Clients write a key outside ASCII as UTF-8, and a header holds one byte for each character. */
-function writeKeyHeaders(settings: Settings): Record<string, string> {
-  if (!isAuthRequired(settings)) return {}
-  const key = settings.apiKey ?? Object.values(settings.apiKeys)[0]
-  return key === undefined ? {} : { 'x-api-key': Buffer.from(key.reveal()).toString('latin1') }
+/** Of a key that is gone, nothing says what it was allowed to name. */
+function findRecordedScope(
+  { metadata }: Pick<TrafficSummary, 'metadata'>,
+  keyRing: Pick<KeyRing, 'findByName'>
+): ModelScope {
+  const name = isJsonObject(metadata) ? metadata.api_key_name : undefined
+  return typeof name === 'string' ? keyRing.findByName(name)?.scope : undefined
+}
+
+/** The name of the first key of the settings; undefined where all keys are those of a keys file. */
+function findOwnKey({ apiKey, apiKeys }: Settings): string | undefined {
+  return apiKey === undefined ? Object.keys(apiKeys)[0] : DEFAULT_KEY_NAME
 }
 
 function notSupported(message: string): GatewayError {

@@ -168,7 +168,11 @@ const ADMIN_SCHEMES: Readonly<Record<string, JsonSchema>> = {
 function writeSecurity({ access }: MountedRoute, isKeyNeeded: boolean): { security?: JsonSchema[] } {
   if (access === 'admin-key') return { security: [{ adminKey: [] }] }
   if (!isKeyNeeded) return {}
-  return { security: access === 'api-key' ? Object.keys(KEY_SCHEMES).map(name => ({ [name]: [] })) : [] }
+  // A document that needs a key only with a keys file is an open one in the description.
+  return {
+    security:
+      access === 'api-key' || access === 'operator-key' ? Object.keys(KEY_SCHEMES).map(name => ({ [name]: [] })) : []
+  }
 }
 
 function writeSecuritySchemes({

@@ -7,8 +7,8 @@ import type { Fingerprint } from './fingerprint.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface AuthenticationFailures {
-  /** Reports one refused request. */
-  report(context: RequestContext, reason: AuthenticationFailure): void
+  /** Reports one refused request. `keyName`: of a key that is configured and may not be used. */
+  report(context: RequestContext, reason: AuthenticationFailure, keyName?: string): void
 }
 
 const LINE_INTERVAL_MS = 1000
@@ -28,7 +28,7 @@ export function createAuthenticationFailures({
   const lines = new Map<string, { loggedAtMs: number; unlogged: number }>()
 
   return {
-    report(context, reason) {
+    report(context, reason, keyName) {
       context.authenticationFailed(reason)
       const address = context.incoming.socket.remoteAddress ?? ''
       const now = nowMs()
@@ -46,6 +46,7 @@ export function createAuthenticationFailures({
           event: 'authentication_failed',
           ...context.logIds,
           reason,
+          api_key_name: keyName,
           route: context.route,
           client_ip_hash: fingerprint(address),
           unlogged: last?.unlogged ?? 0

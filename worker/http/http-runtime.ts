@@ -1,6 +1,7 @@
 // The parts of a worker that its HTTP side uses; each is created once, when the worker starts.
 
 import type { Clock } from '../../shared/clock.ts'
+import type { KeyRing } from '../../shared/keys/key-ring.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
@@ -21,6 +22,8 @@ export interface HttpRuntime {
   /** Undefined where nothing observes requests. */
   readonly observation: Observation | undefined
   readonly clock: Clock
+  /** The keys that clients may present. */
+  readonly keyRing: KeyRing
   /** Room for the traffic record of a request; undefined where no request waits for it. */
   readonly recordRoom?: RecordRoom | undefined
 }

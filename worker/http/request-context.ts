@@ -2,6 +2,8 @@
 // upstream call, and the moments that are reported to observers. One is created per request before
 // any other step, so costly values are computed only when they are read.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FoundKey } from '../../shared/keys/key-ring.ts'
+import type { ModelScope } from '../../shared/keys/model-scope.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
@@ -18,7 +20,7 @@ import { IGNORED_HEADER, writeIgnoredHeader } from './ignored-header.ts'
 import { toLocalTarget } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { readRefusedModel } from './refused-model.ts'
-import { findReplaySource } from './replay-mark.ts'
+import { findReplay, type Replay } from './replay-mark.ts'
 import type { RouteTraits } from './route-traits.ts'
 import { findConnection } from './served-connection.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
@@ -132,6 +134,8 @@ export class RequestContext extends ObservedRequest {
   readonly #cancellation = new AbortController()
   readonly #onConnectionClosed: () => void
   readonly #isQueued: boolean
+  #apiKey: FoundKey | undefined
+  #modelScope: ModelScope
   #failure: GatewayError | undefined
   /** The error type of the upstream failure that was reported last (operations.md 7.3). */
   #upstreamErrorType: string | undefined
@@ -218,7 +222,35 @@ export class RequestContext extends ObservedRequest {
   }
 
   get replayOf(): string | undefined {
-    return findReplaySource(this.incoming.socket)
+    return this.replay?.sourceId
+  }
+
+  /** Undefined for the request of a client. */
+  get replay(): Replay | undefined {
+    return findReplay(this.incoming.socket)
+  }
+
+  /** The key that a client's request was admitted with; undefined where none is needed, and before it was checked. */
+  get apiKey(): FoundKey | undefined {
+    return this.#apiKey
+  }
+
+  /** The models that the request may name (keys.md 2). */
+  get modelScope(): ModelScope {
+    return this.#modelScope
+  }
+
+  /** The key was checked, and the request may be sent in its name. */
+  admitKey(key: FoundKey): void {
+    this.#apiKey = key
+    this.#modelScope = key.scope
+    this.apiKeyName = key.name
+  }
+
+  /** The request is a replay of an admin. */
+  admitReplay({ keyName, scope }: Replay): void {
+    this.#modelScope = scope
+    this.apiKeyName = keyName
   }
 
   override get failure(): GatewayError | undefined {

@@ -33,9 +33,11 @@ export interface RouteTraits {
   protocol?: Protocol | undefined
   /**
    * `api-key`: the gateway key is needed while authentication is on. `admin-key`: the admin key,
-   * always and instead of the gateway key.
+   * always and instead of the gateway key. While a keys file is in force, `file-key` needs any key,
+   * and `operator-key` the default or the admin key; without one the first is open, and the second
+   * is `api-key` (keys.md 2).
    */
-  access: 'open' | 'api-key' | 'admin-key'
+  access: 'open' | 'api-key' | 'file-key' | 'operator-key' | 'admin-key'
   /** The bearer token may carry upstream authorization instead of the gateway key. */
   takesUpstreamAuthorization: boolean
   /** Starts model work: refused while draining, and a drain waits for it. */

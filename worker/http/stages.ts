@@ -114,7 +114,7 @@ export function refuseUnknownPaths(methods: MethodTable): Stage {
 
 /** Checks the gateway key and decides which credential the upstream is called with. */
 export function acceptCredentials(runtime: HttpRuntime): Stage {
-  const check = createCredentialCheck({ ...runtime, nowMs: runtime.clock.monotonicMs })
+  const check = createCredentialCheck(runtime)
   return request => {
     const { context } = request
     if (context.traits === undefined) return

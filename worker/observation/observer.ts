@@ -214,7 +214,7 @@ export interface ClosedFacts {
 }
 
 /** Why the key of a request was refused. */
-export type AuthenticationFailure = 'missing' | 'wrong'
+export type AuthenticationFailure = 'missing' | 'wrong' | 'expired' | 'disabled'
 
 export type AnomalyDetails = Readonly<Record<string, string | number>>
 

@@ -38,15 +38,15 @@ const ROOT = '/_admin/logs'
 /** The parts of a worker that the admin API uses. */
 export type AdminRuntime = Pick<
   WorkerRuntime,
-  'settings' | 'profiles' | 'log' | 'fingerprint' | 'clock' | 'control' | 'drainGate' | 'writer' | 'memory'
+  'settings' | 'profiles' | 'log' | 'fingerprint' | 'clock' | 'control' | 'drainGate' | 'writer' | 'memory' | 'keyRing'
 >
 
 /** Mounts every admin route; the literal paths win over those with an id. */
 export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime): void {
-  const { settings, profiles, clock, control, drainGate, writer, memory } = runtime
+  const { settings, profiles, clock, control, drainGate, writer, memory, keyRing } = runtime
   const store = createQueryStore(settings, writer)
   const audit = createAudit({ ...runtime, connection: writer, nowMs: clock.nowMs })
-  const replays = createReplays(settings)
+  const replays = createReplays(settings, keyRing)
 
   function mount(method: 'GET' | 'POST', path: string, handler: RouteOptions['handler']): void {
     const template = ROOT + path.replace(/:(\w+)/, '{$1}')

@@ -12,7 +12,7 @@ import { lookUpProviderFace } from '../protocols/registry.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** The parts of a worker that the documentation reads. */
-export type DocsFacts = Pick<WorkerRuntime, 'faces' | 'operations' | 'profiles' | 'settings' | 'version'>
+export type DocsFacts = Pick<WorkerRuntime, 'faces' | 'keyRing' | 'operations' | 'profiles' | 'settings' | 'version'>
 
 const TITLE = 'LLM Gateway'
 const EXAMPLE_MODELS = { chat: 'GigaChat-2-Max', embeddings: 'Embeddings' }
@@ -87,12 +87,16 @@ export function registerDocsRoutes(app: FastifyInstance, facts: DocsFacts): void
 /** What the document says about this gateway besides its routes. */
 export function describeGateway({
   faces,
+  keyRing,
   operations,
   profiles,
   settings,
   version
 }: DocsFacts): Omit<OpenApiOptions, 'routes'> {
-  const alias = profiles.profiles.flatMap(({ models }) => models).find(({ enabled }) => enabled)?.publicAlias
+  // The document is open, and with a keys file not every client may know every alias.
+  const alias = keyRing.hasFile
+    ? undefined
+    : profiles.profiles.flatMap(({ models }) => models).find(({ enabled }) => enabled)?.publicAlias
   return {
     title: TITLE,
     version,

@@ -18,7 +18,7 @@ export function registerMetricsRoute(
   app.route({
     method: ['GET', 'HEAD'],
     url: path,
-    config: { traits: systemTraits(path, 'api-key') },
+    config: { traits: systemTraits(path, 'operator-key') },
     async handler({ context }, reply) {
       const format = chooseMetricsFormat(context.incoming.headers.accept)
       const body = await metrics.scrape(format)

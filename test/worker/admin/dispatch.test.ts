@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import t from 'tap'
 import { dispatch } from '../../../worker/admin/dispatch.ts'
-import { findReplaySource } from '../../../worker/http/replay-mark.ts'
+import { findReplay } from '../../../worker/http/replay-mark.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
 
-const request = { path: '/v1/x', headers: { 'x-a': 'b' }, body: '{"a":1}', sourceId: 'source' }
+const replay = { sourceId: 'source', keyName: undefined, scope: undefined }
+const request = { path: '/v1/x', headers: { 'x-a': 'b' }, body: '{"a":1}', replay }
 const options = () => ({ bytesMax: 1_000_000, timeoutMs: 60_000, signal: new AbortController().signal })
 
 t.test('a request arrives as from a client on this host, with its mark, and its response comes back', async t => {
@@ -16,7 +17,7 @@ t.test('a request arrives as from a client on this host, with its mark, and its 
     })
     const chunks = await incoming.toArray()
     const { method, url, headers, socket } = incoming
-    const seen = { method, url, a: headers['x-a'], address: socket.remoteAddress, source: findReplaySource(socket) }
+    const seen = { method, url, a: headers['x-a'], address: socket.remoteAddress, source: findReplay(socket)?.sourceId }
     outgoing.writeHead(201, { 'content-type': 'application/json' })
     outgoing.end(JSON.stringify({ ...seen, body: Buffer.concat(chunks).toString() }))
   }

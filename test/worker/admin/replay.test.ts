@@ -1,4 +1,6 @@
 import t from 'tap'
+import { createKeyRing } from '../../../shared/keys/key-ring.ts'
+import type { KeySet } from '../../../shared/keys/key-set.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { summarize, type TrafficSummary } from '../../../shared/traffic/query.ts'
 import {
@@ -10,6 +12,7 @@ import {
   readReplayPath
 } from '../../../worker/admin/replay.ts'
 import { createRecord } from '../../supervisor/writer/records.ts'
+import { writeKeySet } from '../../support/key-sets.ts'
 
 const summary = summarize(createRecord({ request_id: 'source' }))
 const mark = { source_log_id: summary.id, source_request_id: 'source', replayed_at: '2026-01-05T10:00:00.000000+00:00' }
@@ -72,16 +75,18 @@ t.test('the options are checked', async t => {
   }
 })
 
-t.test('a replay is redacted again, marked where the body has metadata, and has the key of the gateway', async t => {
-  const settings = parseSettings({ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'ключ' })
-  const replays = createReplays(settings)
+function createReplaysOf(env: Record<string, string>, keySet?: KeySet) {
+  const settings = parseSettings(env)
+  return createReplays(settings, createKeyRing(settings, keySet))
+}
+
+t.test('a replay is redacted again, marked where the body has metadata, and has the name of a key', async t => {
+  const replays = createReplaysOf({ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'ключ' })
   const body = { model: 'm', password: 'p', metadata: 'text', messages: [{ content: 'Bearer abc' }] }
   const planned = replays.plan({ summary, path: '/v1/chat/completions', body, options, mark })
-  t.same(planned.headers, {
-    'content-type': 'application/json',
-    'x-gateway-replay': 'true',
-    'x-api-key': Buffer.from('ключ').toString('latin1')
-  })
+  // Its connection is marked, so no secret of a key is needed (keys.md 2).
+  t.same(planned.headers, { 'content-type': 'application/json', 'x-gateway-replay': 'true' })
+  t.same(planned.replay, { sourceId: summary.id, keyName: 'default', scope: undefined })
   t.same(JSON.parse(planned.body), {
     model: 'm',
     password: '***',
@@ -96,14 +101,25 @@ t.test('a replay is redacted again, marked where the body has metadata, and has 
     mark
   })
   t.same(JSON.parse(other.body), { input: 'y', metadata: { a: 'b' }, stream: false })
-  t.equal(
-    createReplays(parseSettings({})).plan({ summary, path: '/x', body, options, mark }).headers['x-api-key'],
-    undefined
-  )
+  const keyName = (env: Record<string, string>) =>
+    createReplaysOf(env).plan({ summary, path: '/x', body, options, mark }).replay.keyName
+  t.equal(keyName({}), undefined, 'no key is needed')
+  t.equal(keyName({ GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEYS: '{"team":"k1"}' }), 'team')
+})
+
+t.test('keys 3: a replay may name the models of the key that made the record', async t => {
+  const models = ['demo/*']
+  const replays = createReplaysOf({}, writeKeySet({ keys: [{ name: 'ci', models }] }))
+  const plan = (api_key_name: string) => {
+    const made = { ...summary, metadata: { lifecycle: 'request_completed', api_key_name } }
+    return replays.plan({ summary: made, path: '/x', body: {}, options, mark }).replay
+  }
+  t.same(plan('ci'), { sourceId: summary.id, keyName: undefined, scope: [models] })
+  t.equal(plan('gone').scope, undefined)
 })
 
 t.test('the model and the stream of a content route are part of its path', async t => {
-  const replays = createReplays(parseSettings({}))
+  const replays = createReplaysOf({})
   const plan = (method: string, changed: Partial<ReplayOptions>) => {
     const path = `/v1beta/models/m1:${method}`
     const { path: sentTo, body } = replays.plan({
@@ -129,7 +145,7 @@ t.test('the model and the stream of a content route are part of its path', async
 })
 
 t.test('a response is shown as JSON, as text, or not at all, and never with a secret', async t => {
-  const replays = createReplays(parseSettings({ GATEWAY_TRAFFIC_LOG_REDACT_EXTRA_KEYS: '["customer_token"]' }))
+  const replays = createReplaysOf({ GATEWAY_TRAFFIC_LOG_REDACT_EXTRA_KEYS: '["customer_token"]' })
   const request = replays.plan({ summary, path: '/v1/chat/completions', body: { model: 'm' }, options, mark })
   const show = (body: string, more: object = {}) =>
     replays.show(

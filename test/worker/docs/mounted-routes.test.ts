@@ -3,6 +3,7 @@ import t from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
 import { deriveCompactionKey } from '../../../shared/compaction-key.ts'
 import { isFixedPath } from '../../../shared/fixed-paths.ts'
+import { createKeyRing } from '../../../shared/keys/key-ring.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { findUndescribed } from '../../../worker/docs/document.ts'
@@ -37,6 +38,7 @@ t.test('every route that any setting mounts has a description', async t => {
     version: '0.0.0',
     clock: systemClock,
     drainGate: createDrainGate(),
+    keyRing: createKeyRing(settings),
     control: {},
     routes: { aliases: new Map() },
     metrics: {}

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
+import { createKeyRing } from '../../../shared/keys/key-ring.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
@@ -69,6 +70,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
     drainGate,
     fingerprint: createFingerprint(Buffer.alloc(32, 1)),
     clock: systemClock,
+    keyRing: createKeyRing(settings),
     readReadiness: createReadinessReader({
       profiles: createNativeProfileSet(settings),
       revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },

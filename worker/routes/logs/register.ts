@@ -78,22 +78,22 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
   app.route({
     method: methods,
     url: '/logs',
-    config: { traits: systemTraits('/logs', 'api-key') },
+    config: { traits: systemTraits('/logs', 'operator-key') },
     handler: (request, reply) =>
       sendLastLines(request, reply, readParameters('query', request.context.query, queryParameters).lines)
   })
   app.route({
     method: methods,
     url: '/logs/html',
-    config: { traits: systemTraits('/logs/html', 'api-key') },
+    config: { traits: systemTraits('/logs/html', 'operator-key') },
     handler: sendViewer
   })
-  const streamTraits = systemTraits('/logs/stream', 'api-key')
+  const streamTraits = systemTraits('/logs/stream', 'operator-key')
   app.route({ method: methods, url: '/logs/stream', config: { traits: streamTraits }, handler: sendStream })
   app.route({
     method: methods,
     url: '/logs/:last_n_lines',
-    config: { traits: systemTraits('/logs/{last_n_lines}', 'api-key') },
+    config: { traits: systemTraits('/logs/{last_n_lines}', 'operator-key') },
     handler: (request, reply) => {
       const values = request.params as Record<string, string>
       // The router lets a parameter be empty: `/logs/` is no path of its own.
