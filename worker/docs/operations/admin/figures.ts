@@ -1,0 +1,138 @@
+// Sums over records, and how the gateway is: what runs, its providers, its sinks (operations.md 9.3).
+import type { RouteDocument } from '../../operation.ts'
+import { closed, type Described, describe, integer, listOf, nullable, query, text } from './words.ts'
+
+export const figureOperations: readonly RouteDocument[] = (
+  [
+    {
+      id: 'sumTrafficLogs',
+      path: '/_admin/logs/sums',
+      summary: 'Requests, errors, tokens and latencies, added up',
+      parameters: [
+        query('from', 'The first hour; it counts whole. By default a day ago.'),
+        query('to', 'The last hour. By default now.'),
+        query(
+          'by',
+          'Groups, separated by commas: hour, day (UTC), protocol, model, api_key_hash, api_key_name. By default hour; an empty text for one sum.'
+        ),
+        query('key', 'The name of the only key that counts.'),
+        query('limit', 'Rows at most.', { type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
+      ],
+      response: closed({
+        data: listOf({
+          type: 'object',
+          properties: {
+            hour: text,
+            day: text,
+            protocol: text,
+            model: nullable('string'),
+            api_key_hash: nullable('string'),
+            api_key_name: nullable('string'),
+            requests: integer,
+            errors: integer,
+            input_tokens: integer,
+            output_tokens: integer,
+            latency_p50_ms: integer,
+            latency_p95_ms: integer,
+            latency_p99_ms: integer
+          }
+        }),
+        from: text,
+        to: text,
+        by: listOf(text),
+        limit: integer
+      }),
+      statuses: [400, 422]
+    },
+    {
+      id: 'listRunningRequests',
+      path: '/_admin/logs/running',
+      summary: 'The model requests that run now, in all workers',
+      description: 'From memory, without content; the oldest 200 of each worker. Works without a store.',
+      response: closed({
+        data: listOf(
+          closed({
+            request_id: text,
+            trace_id: text,
+            worker_id: integer,
+            protocol: text,
+            route: text,
+            model_requested: nullable('string'),
+            model_effective: nullable('string'),
+            provider: nullable('string'),
+            started_at: text,
+            running_ms: integer,
+            state: { enum: ['waiting', 'responding'] },
+            streaming: { type: 'boolean' },
+            caller: nullable('string'),
+            api_key_name: nullable('string'),
+            api_key_hash: nullable('string')
+          })
+        ),
+        total: integer,
+        silent_workers: { ...integer, description: 'Workers that did not answer in time.' }
+      })
+    },
+    {
+      id: 'listProviders',
+      path: '/_admin/logs/providers',
+      summary: 'What the calls of all workers have seen of each provider',
+      description: 'From memory, without content; no provider is called for it. Works without a store.',
+      response: closed({
+        data: listOf(
+          closed({
+            profile_id: text,
+            provider_kind: text,
+            last_success_at: nullable('string'),
+            consecutive_failures: { ...integer, description: 'Without those that only a client can correct.' },
+            last_failures: {
+              ...listOf(closed({ class: text, at: text })),
+              description: 'One of each class, the latest first.'
+            },
+            inventory: {
+              description: 'Null where the models are not discovered.',
+              anyOf: [
+                closed({ state: { enum: ['fresh', 'stale', 'absent'] }, discovered_at: nullable('string') }),
+                { type: 'null' }
+              ]
+            },
+            certificates: closed({ provider_expires_at: nullable('string'), client_expires_at: nullable('string') })
+          })
+        )
+      })
+    },
+    {
+      id: 'getTrafficLogHealth',
+      path: '/_admin/logs/health',
+      summary: 'How the traffic log and its sinks are',
+      response: closed({
+        enabled: { type: 'boolean' },
+        query_store: { enum: ['sqlite', 'postgres', null] },
+        writer: { enum: ['connected', 'disconnected', 'absent'] },
+        sinks: listOf(
+          closed({
+            name: text,
+            available: { type: 'boolean' },
+            queue_depth: integer,
+            spill_bytes: integer,
+            written: integer,
+            dropped: integer
+          })
+        ),
+        store: {
+          description: 'Null without a relational store, and while it does not answer.',
+          anyOf: [
+            closed({
+              records_estimate: integer,
+              oldest_record: nullable('string'),
+              bytes: integer,
+              wal_bytes: nullable('integer')
+            }),
+            { type: 'null' }
+          ]
+        },
+        responses_stored: { type: 'boolean' }
+      })
+    }
+  ] as const satisfies readonly Described[]
+).map(describe)
