@@ -1,5 +1,5 @@
-// What the workers of a host share through the supervisor: slots, the catalog, health of providers, rests of targets, and the list of
-// running requests. A further one is added here.
+// What the workers of a host share through the supervisor: slots, the catalog, health of providers, rests of targets, the list of
+// running requests, and limits of keys. A further one is added here.
 
 import { createCatalogComposition } from '../shared/catalog-composition.ts'
 import type { ConfigureMessage } from '../shared/ipc/messages.ts'
@@ -8,6 +8,8 @@ import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import type { Fleet } from './fleet.ts'
 import type { KeysSource } from './keys/keys-in-force.ts'
+import { createLeaseBroker } from './limits/lease-broker.ts'
+import { createLedger } from './limits/ledger.ts'
 import { createHealthOfRecord } from './provider-health.ts'
 import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
@@ -26,7 +28,7 @@ export type HostServices = ReturnType<typeof createHostServices>
 
 /** Creates all services. None of them sends anything before a worker asks or `catalog.startWarmUp` is called. */
 export function createHostServices(
-  { log, fleet, onCatalogFilled }: HostServicesDependencies,
+  { log, fleet, keys, onCatalogFilled }: HostServicesDependencies,
   { settings, profiles, revisions }: Pick<RuntimePlan, 'settings' | 'profiles' | 'revisions'>
 ) {
   const { send, broadcast, nextReadyOwner, readyOwners } = fleet
@@ -43,6 +45,10 @@ export function createHostServices(
   const profileIds = profiles.profiles.map(({ profileId }) => profileId)
   const health = createHealthOfRecord({ broadcast }, profileIds)
   const running = createRunningCollector({ send, readyOwners })
+  const clock = { nowMs, epochMs: Date.now }
+  const ledger = createLedger({ clock }, { keys: keys.current(), workers: settings.workers })
+  const limits = createLeaseBroker({ send, ledger, nowMs })
+  keys.onChanged(limits.replaceKeys)
   return {
     slots,
     catalog,
@@ -52,7 +58,8 @@ export function createHostServices(
       ...catalog.handlers,
       ...health.handlers,
       ...running.handlers,
-      ...targetRests.handlers
+      ...targetRests.handlers,
+      ...limits.handlers
     },
     /** What a worker gets with its configuration, so that a respawned one knows what the others know. */
     snapshot: (): Pick<ConfigureMessage, 'catalog' | 'providerHealth' | 'rests'> => ({
@@ -62,10 +69,10 @@ export function createHostServices(
     }),
     /** Takes back what a worker process that has exited held. */
     releaseOwner(owner: number): void {
-      for (const service of [slots, catalog, running, targetRests]) service.releaseOwner(owner)
+      for (const service of [slots, catalog, running, targetRests, limits]) service.releaseOwner(owner)
     },
     close(): void {
-      for (const service of [catalog, health, slots]) service.close()
+      for (const service of [catalog, health, slots, limits]) service.close()
     }
   }
 }

@@ -18,6 +18,7 @@ import type { RouteTable } from './bridge/resolve-route.ts'
 import { createRouteTable } from './bridge/route-table.ts'
 import type { ControlChannel } from './control/control-channel.ts'
 import { createHealthReporter, type HealthReporter } from './control/health-channel.ts'
+import type { LimitsChannel } from './control/limits-channel.ts'
 import type { WorkerMetrics } from './control/metrics-channel.ts'
 import { createCatalogReader } from './execution/catalog.ts'
 import { createReadinessReader } from './execution/readiness.ts'
@@ -59,6 +60,8 @@ export interface WorkerAppOptions {
   fingerprintKey: Buffer
   compactionKey: CompactionKey
   control: ControlChannel
+  /** Where leases of limits come from; undefined where there is no supervisor. */
+  limits?: Pick<LimitsChannel, 'leases' | 'listUsage'> | undefined
   log: Logger
   /** As the runtime log has them. */
   writePlainLine: WritePlainLine

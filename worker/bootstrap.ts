@@ -19,6 +19,7 @@ import { SettingsError } from '../shared/settings.ts'
 import { matrixRevision } from '../shared/support-matrix.ts'
 import type { WorkerApp, WorkerAppOptions } from './app.ts'
 import { type ChannelMessage, createControlChannel, type RemoteControlChannel } from './control/control-channel.ts'
+import type { LimitsChannel, LimitsMessage } from './control/limits-channel.ts'
 import type { MetricsChannel, MetricsMessage } from './control/metrics-channel.ts'
 
 const PROGRESS_INTERVAL_MS = 1_000
@@ -52,12 +53,15 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
   let control: RemoteControlChannel | undefined
   /** Undefined while metrics are off. */
   let metrics: MetricsChannel | undefined
+  /** Undefined without a keys file. */
+  let limits: LimitsChannel | undefined
   let app: WorkerApp | undefined
   let isConfigured = false
   let droppedMessages = 0
 
   const toChannel = (message: ChannelMessage) => control?.receive(message)
   const toMetrics = (message: MetricsMessage) => metrics?.receive(message)
+  const toLimits = (message: LimitsMessage) => limits?.receive(message)
   const handlers: SupervisorMessageHandlers = {
     configure(message) {
       if (!isConfigured) void start(message)
@@ -91,7 +95,11 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
     'catalog-refresh-wanted': toChannel,
     'provider-health-published': toChannel,
     'metrics-collect': toMetrics,
-    'metrics-text': toMetrics
+    'metrics-text': toMetrics,
+    'limits-granted': toLimits,
+    'limits-refused': toLimits,
+    'limits-unavailable': toLimits,
+    'keys-usage-listed': toLimits
   }
 
   host.onExit(() => runtimeLog?.flush())
@@ -138,6 +146,10 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
         const { createMetricsChannel } = await import('./control/metrics-channel.ts')
         metrics = createMetricsChannel({ send })
       }
+      if (message.keys !== null) {
+        const { createLimitsChannel } = await import('./control/limits-channel.ts')
+        limits = createLimitsChannel({ send })
+      }
       const { createWorkerApp } = await options.loadApp()
       const fingerprintKey = Buffer.from(message.fingerprintKey, 'base64')
       const created = await createWorkerApp({
@@ -151,6 +163,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
         fingerprintKey,
         compactionKey: readCompactionKey(message.compactionKey),
         control,
+        limits,
         log,
         writePlainLine,
         redactText,
@@ -189,6 +202,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
   async function close(): Promise<void> {
     await app?.close()
     control?.close()
+    limits?.close()
     metrics?.close()
     await runtimeLog?.drained()
     send({ kind: 'closed' }, () => host.exit(EXIT_CLEAN))

@@ -2,6 +2,7 @@
 // Frequent kinds have hand-written checks; rare ones are checked by a schema.
 import { z } from 'zod'
 import { keySet } from '../keys/key-set.ts'
+import { keyUsage } from '../limits/leases.ts'
 import { METRICS_FORMATS, type MetricsFormat } from '../metrics/format.ts'
 import { priceList } from '../prices.ts'
 import { isTargetKey, isTargetRest } from '../target-rests.ts'
@@ -17,6 +18,7 @@ import {
   readMessage,
   reportChecks
 } from './checks.ts'
+import { hasGrant, hasLeaseQuestion, hasRefusal, hasSettlements } from './limits-checks.ts'
 import {
   catalogFailure,
   catalogModels,
@@ -142,7 +144,14 @@ const supervisorChecks = {
   /** Asks which model requests run in the worker; acknowledged by `running-collected`. */
   'running-collect': hasRequestId,
   /** The requests that run in all workers. */
-  'running-listed': hasFields({ requestId: count, requests: runningRequests, total: count, silentWorkers: count })
+  'running-listed': hasFields({ requestId: count, requests: runningRequests, total: count, silentWorkers: count }),
+  /** A lease of the counters of a key. */
+  'limits-granted': hasGrant,
+  'limits-refused': hasRefusal,
+  /** The counters cannot be read, and the operator wants requests refused then. */
+  'limits-unavailable': hasRequestId,
+  /** What the keys with limits use now, over all workers. */
+  'keys-usage-listed': hasFields({ requestId: count, usages: z.array(keyUsage) })
 }
 
 const workerChecks = {
@@ -184,7 +193,14 @@ const workerChecks = {
   'metrics-scrape': hasMetricsFormat,
   /** Asks for the model requests that run in all workers. */
   'running-list': hasRequestId,
-  'running-collected': hasFields({ requestId: count, requests: runningRequests, total: count })
+  'running-collected': hasFields({ requestId: count, requests: runningRequests, total: count }),
+  /** Asks for at least these amounts of the counters of a key. */
+  'limits-lease': hasLeaseQuestion,
+  /** The caller ended its wait; a grant that is already sent is given back. */
+  'limits-lease-cancelled': hasRequestId,
+  /** Gives back what requests and old leases have not used, and says what requests cost. */
+  'limits-settle': hasSettlements,
+  'keys-usage': hasRequestId
 }
 
 /** Fields by kind. */

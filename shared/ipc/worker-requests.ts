@@ -9,7 +9,9 @@ const workerRequests = {
   /** The interim message `catalog-lease` makes this worker the one that fetches. */
   'catalog-refresh': ['catalog-result', 'catalog-unavailable'],
   'metrics-scrape': ['metrics-text'],
-  'running-list': ['running-listed']
+  'running-list': ['running-listed'],
+  'limits-lease': ['limits-granted', 'limits-refused', 'limits-unavailable'],
+  'keys-usage': ['keys-usage-listed']
 } as const
 
 type RequestKind = keyof typeof workerRequests

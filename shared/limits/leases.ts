@@ -70,3 +70,27 @@ export interface LeaseSource {
   lease(key: string, amounts: LeaseAmounts, signal: AbortSignal): Promise<LeaseAnswer>
   settle(settlements: readonly Settlement[]): void
 }
+
+/** How old an unused lease becomes before it is given back. */
+export const LEASE_AGE_MAX_MS = 100
+
+/** What is used of one limit now. */
+export const limitUsage = z.strictObject({
+  limit: z.enum(LIMIT_NAMES),
+  holder: z.enum(['key', 'group']),
+  /** The limit and what is used of it; of a budget both in billionths of the currency. */
+  limitAmount: count,
+  usedAmount: count,
+  /** When the period of a budget ends, in milliseconds since the epoch; null for other limits and for a budget without a period. */
+  periodEndsAtMs: z.number().nullable()
+})
+export type LimitUsage = z.infer<typeof limitUsage>
+
+/** What a key with limits uses now; the limits of its group show what all its keys use together. */
+export const keyUsage = z.strictObject({
+  key: z.string(),
+  /** In milliseconds since the epoch; null where the key was not used since the start. */
+  lastUsedAtMs: z.number().nullable(),
+  limits: z.array(limitUsage)
+})
+export type KeyUsage = z.infer<typeof keyUsage>

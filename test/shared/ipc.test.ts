@@ -10,6 +10,7 @@ import {
   type WorkerMessageContent
 } from '../../shared/ipc/messages.ts'
 import type { KeySet } from '../../shared/keys/key-set.ts'
+import type { KeyUsage, Settlement } from '../../shared/limits/leases.ts'
 import { createNativeProfileSet } from '../../shared/native-profile.ts'
 import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import type { RunningRequest } from '../../shared/running-request.ts'
@@ -70,6 +71,22 @@ const keys: KeySet = {
 
 const targetRest = { target: 'eu gpt', restMs: 1000, round: 1 }
 
+const leaseAmounts = { requests: 1, tokens: 2, slots: 3 }
+const meters = { requests: { limit: 60, remaining: 5, resetMs: 1000 } }
+const settlement: Settlement = {
+  key: 'ci',
+  grantedAtMs: 1.5,
+  unusedRequests: 1,
+  unusedTokens: -2,
+  freedSlots: 0,
+  costNanos: 4
+}
+const keyUsage: KeyUsage = {
+  key: 'ci',
+  lastUsedAtMs: null,
+  limits: [{ limit: 'requests_per_minute', holder: 'key', limitAmount: 60, usedAmount: 1, periodEndsAtMs: null }]
+}
+
 const configure: SupervisorMessageContent = {
   kind: 'configure',
   workerId: 1,
@@ -114,7 +131,12 @@ const supervisorMessages: SupervisorMessageContent[] = [
   { kind: 'target-trial-refused', requestId: 1 },
   { kind: 'metrics-collect', requestId: 1 },
   { kind: 'running-collect', requestId: 1 },
-  { kind: 'running-listed', requestId: 1, requests: [runningRequest], total: 2, silentWorkers: 0 }
+  { kind: 'running-listed', requestId: 1, requests: [runningRequest], total: 2, silentWorkers: 0 },
+  { kind: 'limits-granted', requestId: 1, amounts: leaseAmounts, grantedAtMs: 1.5, meters },
+  { kind: 'limits-granted', requestId: 1, amounts: leaseAmounts, grantedAtMs: 1.5, meters: {} },
+  { kind: 'limits-refused', requestId: 1, refusal: { limit: 'budget', holder: 'group', retryAfterMs: null }, meters },
+  { kind: 'limits-unavailable', requestId: 1 },
+  { kind: 'keys-usage-listed', requestId: 1, usages: [keyUsage] }
 ]
 
 const workerMessages: WorkerMessageContent[] = [
@@ -130,6 +152,10 @@ const workerMessages: WorkerMessageContent[] = [
   { kind: 'catalog-refresh', requestId: 1, profileId: 'one', force: true },
   { kind: 'catalog-fetched', requestId: 1, models },
   { kind: 'catalog-failed', requestId: 1, failure },
+  { kind: 'limits-lease', requestId: 1, key: 'ci', amounts: leaseAmounts },
+  { kind: 'limits-lease-cancelled', requestId: 1 },
+  { kind: 'limits-settle', settlements: [settlement] },
+  { kind: 'keys-usage', requestId: 1 },
   { kind: 'slot-acquire', requestId: 1, key: 'one' },
   { kind: 'target-rest', ...targetRest },
   { kind: 'target-restore', target: 'eu gpt' },

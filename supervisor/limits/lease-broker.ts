@@ -1,0 +1,175 @@
+// Answers the workers' questions for leases (keys.md 3). A question waits only while other workers may give back what it needs, and
+// questions for the same limits are answered in their order.
+import type { MessageSender, WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
+import type { SupervisorMessageContent } from '../../shared/ipc/messages.ts'
+import type { KeySet } from '../../shared/keys/key-set.ts'
+import type { Settlement } from '../../shared/limits/leases.ts'
+import type { CountedLimit } from './counted-limit.ts'
+import type { Decision, LeaseRequest, Ledger } from './ledger.ts'
+
+/** Unused leases are back after that, however busy a worker is. */
+const WAIT_MAX_MS = 250
+/** Waiting questions for one key or group; a further one is answered at once. */
+const WAITING_MAX = 1_000
+/** Grants of one worker that a cancelled question may still name: what crossed on the way. */
+const RECENT_GRANTS_MAX = 256
+
+type LimitsMessageKind = 'limits-lease' | 'limits-lease-cancelled' | 'limits-settle' | 'keys-usage'
+
+export interface LeaseBroker {
+  /** For the messages about limits. */
+  readonly handlers: WorkerMessageHandlers<LimitsMessageKind, MessageSender>
+  /** Takes back what a worker process that has exited held. */
+  releaseOwner(owner: number): void
+  replaceKeys(keys: KeySet): void
+  close(): void
+}
+
+export interface LeaseBrokerDependencies {
+  readonly send: (owner: number, message: SupervisorMessageContent) => void
+  readonly ledger: Ledger
+  readonly nowMs: () => number
+}
+
+interface Question extends LeaseRequest {
+  readonly requestId: number
+  readonly deadlineMs: number
+}
+
+/** The questions that depend on each other, the oldest first. */
+interface Queue {
+  questions: Question[]
+  /** What they wait for. */
+  blocked: ReadonlySet<CountedLimit>
+  timer: NodeJS.Timeout | undefined
+}
+
+export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependencies): LeaseBroker {
+  const queues = new Map<string, Queue>()
+  /** By owner, then by the id of the question. */
+  const recent = new Map<number, Map<number, Settlement>>()
+
+  function ask(question: Question): void {
+    const domain = ledger.domainOf(question.key)
+    const queue = domain === undefined ? undefined : queues.get(domain)
+    const isFull = queue !== undefined && queue.questions.length >= WAITING_MAX
+    const blocked = queue?.blocked ?? new Set()
+    const decision = ledger.decide(question, { blocked, mustAnswer: isFull, isExact: queue !== undefined })
+    if (decision.kind !== 'waiting') answer(question, decision)
+    else if (domain !== undefined) enqueue(domain, question, decision)
+  }
+
+  function enqueue(domain: string, question: Question, decision: Extract<Decision, { kind: 'waiting' }>): void {
+    const queue = queues.get(domain) ?? { questions: [], blocked: new Set(), timer: undefined }
+    const isFirst = queue.questions.length === 0
+    queues.set(domain, queue)
+    queue.questions.push(question)
+    queue.blocked = new Set([...queue.blocked, ...decision.limits])
+    if (isFirst) schedule(domain, queue, Math.min(decision.untilMs, question.deadlineMs))
+  }
+
+  /** Answers all questions of a queue that can be answered now. */
+  function advance(domain: string, queue: Queue): void {
+    clearTimeout(queue.timer)
+    const blocked = new Set<CountedLimit>()
+    const waiting: Question[] = []
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const question of queue.questions) {
+      const mustAnswer = question.deadlineMs <= nowMs()
+      const decision = ledger.decide(question, { blocked, mustAnswer, isExact: true })
+      if (decision.kind === 'waiting') {
+        waiting.push(question)
+        for (const limit of decision.limits) blocked.add(limit)
+        nextMs = Math.min(nextMs, decision.untilMs, question.deadlineMs)
+      } else answer(question, decision)
+    }
+    queue.questions = waiting
+    queue.blocked = blocked
+    if (waiting.length === 0) queues.delete(domain)
+    else schedule(domain, queue, nextMs)
+  }
+
+  function schedule(domain: string, queue: Queue, atMs: number): void {
+    queue.timer = setTimeout(() => advance(domain, queue), Math.max(1, Math.ceil(atMs - nowMs()))).unref()
+  }
+
+  function advanceAll(): void {
+    for (const [domain, queue] of [...queues]) advance(domain, queue)
+  }
+
+  function answer({ owner, requestId, key }: Question, decision: Exclude<Decision, { kind: 'waiting' }>): void {
+    if (decision.kind === 'refused') {
+      send(owner, { kind: 'limits-refused', requestId, refusal: decision.refusal, meters: decision.meters })
+      return
+    }
+    const { amounts, grantedAtMs, meters } = decision
+    remember(owner, requestId, {
+      key,
+      grantedAtMs,
+      unusedRequests: amounts.requests,
+      unusedTokens: amounts.tokens,
+      freedSlots: amounts.slots,
+      costNanos: 0
+    })
+    send(owner, { kind: 'limits-granted', requestId, amounts, grantedAtMs, meters })
+  }
+
+  function remember(owner: number, requestId: number, wholeGrant: Settlement): void {
+    const grants = recent.get(owner) ?? new Map<number, Settlement>()
+    recent.set(owner, grants)
+    grants.set(requestId, wholeGrant)
+    const [oldest] = grants.keys()
+    if (grants.size > RECENT_GRANTS_MAX && oldest !== undefined) grants.delete(oldest)
+  }
+
+  function settle(owner: number, settlements: readonly Settlement[]): void {
+    for (const settlement of settlements) ledger.settle(owner, settlement)
+    for (const { key } of settlements) {
+      const domain = ledger.domainOf(key)
+      const queue = domain === undefined ? undefined : queues.get(domain)
+      if (domain !== undefined && queue !== undefined) advance(domain, queue)
+    }
+  }
+
+  function dropQuestions(isDropped: (question: Question) => boolean): void {
+    for (const queue of queues.values()) queue.questions = queue.questions.filter(question => !isDropped(question))
+    advanceAll()
+  }
+
+  return {
+    handlers: {
+      'limits-lease': ({ requestId, key, amounts }, { owner }) =>
+        ask({ owner, requestId, key, amounts, deadlineMs: nowMs() + WAIT_MAX_MS }),
+      'limits-lease-cancelled'({ requestId }, { owner }) {
+        // A cancel may cross a grant, so it gives the lease back as well as the place in the queue.
+        const granted = recent.get(owner)?.get(requestId)
+        if (granted === undefined) {
+          dropQuestions(question => question.owner === owner && question.requestId === requestId)
+          return
+        }
+        recent.get(owner)?.delete(requestId)
+        settle(owner, [granted])
+      },
+      'limits-settle': ({ settlements }, { owner }) => settle(owner, settlements),
+      'keys-usage': ({ requestId }, { owner }) =>
+        send(owner, { kind: 'keys-usage-listed', requestId, usages: ledger.usage() })
+    },
+    releaseOwner(owner) {
+      recent.delete(owner)
+      ledger.releaseOwner(owner)
+      dropQuestions(question => question.owner === owner)
+    },
+    replaceKeys(keys) {
+      const waiting = [...queues.values()].flatMap(({ questions }) => questions)
+      for (const { timer } of queues.values()) clearTimeout(timer)
+      queues.clear()
+      ledger.replaceKeys(keys)
+      // A key may be in another group now, and so in another queue.
+      for (const question of waiting) ask(question)
+    },
+    close() {
+      for (const { timer } of queues.values()) clearTimeout(timer)
+      queues.clear()
+    }
+  }
+}
