@@ -27,6 +27,11 @@ export interface RefusedBody {
   findPlan: () => ExecutionPlan
 }
 
+/** Only what decides on admission is here. */
+export interface StandIn extends NormalizedRequest {
+  isStandIn: true
+}
+
 /** The errors of members that are wrong, or that the gateway does not know. */
 const SHAPE_CODES: ReadonlySet<ErrorCode> = new Set([
   'invalid_request',
@@ -69,11 +74,12 @@ function createStandIn(
   { isStream, wantsStreamUsage, hasTools }: SameWireFacts,
   traits: ProtocolTraits,
   context: ReadContext
-): NormalizedRequest {
+): StandIn {
   const { fieldPaths } = traits
   const media = findMedia(body[fieldPaths.messages])
   return {
     version: NORMALIZED_VERSION,
+    isStandIn: true,
     requestId: context.requestId,
     ...traits,
     ...readModelAlone(body, context),

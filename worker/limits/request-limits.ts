@@ -1,0 +1,118 @@
+// The limits of one request: what was taken for it, and what it has used of that when it ends (keys.md 2).
+import type { KeyLimits } from '../../shared/keys/key-limits.ts'
+import type { LeaseAmounts, LimitName, Meters, Settlement } from '../../shared/limits/leases.ts'
+import type { NormalizedEvent } from '../normalized/index.ts'
+import { countAmounts } from './amounts.ts'
+import { createGeneratedTokens, type TokenEstimate } from './estimate-tokens.ts'
+import type { KeyAccount, Reservation } from './key-account.ts'
+import type { LimitState } from './limit-state.ts'
+
+/** A key as the key ring has it. */
+export interface LimitedKey {
+  readonly name: string
+  readonly limitNames: ReadonlySet<LimitName>
+  readonly limits: KeyLimits
+}
+
+/** What is known of a request when it has ended. */
+export interface RequestEnd {
+  readonly inputTokens: number | undefined
+  readonly outputTokens: number | undefined
+  readonly totalTokens: number | undefined
+  /** The whole response was generated: what the provider counted last is all of it. */
+  readonly isWhole: boolean
+  readonly costNanos: number
+}
+
+const NO_ESTIMATE: TokenEstimate = { input: 0, output: 0 }
+
+export class RequestLimits implements LimitState {
+  readonly limitedKey: LimitedKey
+  readonly #account: KeyAccount
+  readonly #generated = createGeneratedTokens()
+  #estimate = NO_ESTIMATE
+  #reservation: Reservation | undefined
+  #attempts = 0
+  /** Attempts of which the provider has generated nothing: not sent, or refused by its status. */
+  #vainAttempts = 0
+
+  constructor(limitedKey: LimitedKey, account: KeyAccount) {
+    this.limitedKey = limitedKey
+    this.#account = account
+  }
+
+  get key(): string {
+    return this.limitedKey.name
+  }
+
+  get countsTokens(): boolean {
+    return this.limitedKey.limitNames.has('tokens_per_minute')
+  }
+
+  get reserved(): LeaseAmounts | undefined {
+    return this.#reservation?.amounts
+  }
+
+  readMeters(): Meters | undefined {
+    return this.#account.readMeters()
+  }
+
+  /** What is to be taken for the request. */
+  countAmounts(estimate: TokenEstimate = NO_ESTIMATE): LeaseAmounts {
+    this.#estimate = estimate
+    return countAmounts(this.limitedKey.limitNames, this.#boundEstimate(estimate))
+  }
+
+  /**
+   * An input that fits the limit is admitted with any output limit: that is only a bound, and the response is settled by what it has. Else a
+   * key with a small limit could never send the requests of clients that ask for the most.
+   */
+  #boundEstimate({ input, output }: TokenEstimate): number {
+    const { key, group } = this.limitedKey.limits
+    const { tokensPerMinute: own = Number.POSITIVE_INFINITY } = key
+    const { tokensPerMinute: shared = Number.POSITIVE_INFINITY } = group
+    return Math.max(input, Math.min(input + output, own, shared))
+  }
+
+  admitted(reservation: Reservation): void {
+    this.#reservation = reservation
+  }
+
+  attemptStarted(): void {
+    this.#attempts += 1
+  }
+
+  /** `status`: of the response, or the one that an error in its content states. */
+  attemptEnded({ wasSent, status = 200 }: { wasSent: boolean; status: number | undefined }): void {
+    if (!wasSent || status >= 400) this.#vainAttempts += 1
+  }
+
+  generated(events: readonly NormalizedEvent[]): void {
+    this.#generated.add(events)
+  }
+
+  /** What the request gives back, once; undefined where nothing was taken, or nothing is to be said. */
+  settle(end: RequestEnd): Settlement | undefined {
+    const reservation = this.#reservation
+    if (reservation === undefined) return undefined
+    this.#reservation = undefined
+    const { tokens, slots } = reservation.amounts
+    const unusedTokens = this.countsTokens ? tokens - this.#countUsed(end) : 0
+    const costNanos = this.limitedKey.limitNames.has('budget') ? end.costNanos : 0
+    this.#account.noteUnused(unusedTokens)
+    if (unusedTokens === 0 && slots === 0 && costNanos === 0) return undefined
+    const { grantedAtMs } = reservation
+    return { key: this.key, grantedAtMs, unusedRequests: 0, unusedTokens, freedSlots: slots, costNanos }
+  }
+
+  #countUsed({ inputTokens, outputTokens, totalTokens, isWhole }: RequestEnd): number {
+    const isReported = inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined
+    const { tokens: generated } = this.#generated
+    if (!isReported && generated === 0 && this.#attempts <= this.#vainAttempts) return 0
+    if (isWhole && totalTokens !== undefined) return totalTokens
+    const input = inputTokens ?? this.#estimate.input
+    // What a provider has counted before its stream broke off does not have the rest.
+    const output = isWhole ? (outputTokens ?? generated) : Math.max(outputTokens ?? 0, generated)
+    return input + output
+  }
+}

@@ -1,0 +1,52 @@
+// Settles each request of a limited key when it has ended, whichever way it ends (keys.md 2). The request's context calls `closed` exactly
+// once.
+import type { NormalizedEvent } from '../normalized/index.ts'
+import type { LimitState } from './limit-state.ts'
+import type { Limiter } from './limiter.ts'
+import { RequestLimits } from './request-limits.ts'
+
+interface SettledRequest {
+  readonly limitState?: LimitState | undefined
+}
+
+/** What the facts of a closed request have for its settlement. */
+interface EndFacts {
+  readonly isComplete: boolean
+  readonly errorType: string | undefined
+  readonly facts: {
+    readonly inputTokens?: number
+    readonly outputTokens?: number
+    readonly totalTokens?: number
+    readonly costNanos?: number | null
+  }
+}
+
+/** Is a `RequestObserver`. */
+export function createSettlingObserver(limiter: Pick<Limiter, 'settle' | 'close'>) {
+  return {
+    name: 'limits',
+    /** Only a key with a limit of tokens needs what was generated, for providers that count nothing. */
+    follows: (request: SettledRequest) => findLimits(request)?.countsTokens === true,
+    events(request: SettledRequest, events: readonly NormalizedEvent[]) {
+      findLimits(request)?.generated(events)
+    },
+    closed(request: SettledRequest, { isComplete, errorType, facts }: EndFacts) {
+      const limits = findLimits(request)
+      if (limits === undefined) return
+      limiter.settle(limits, {
+        inputTokens: facts.inputTokens,
+        outputTokens: facts.outputTokens,
+        totalTokens: facts.totalTokens,
+        isWhole: isComplete && errorType === undefined,
+        costNanos: facts.costNanos ?? 0
+      })
+    },
+    async close() {
+      limiter.close()
+    }
+  }
+}
+
+function findLimits({ limitState }: SettledRequest): RequestLimits | undefined {
+  return limitState instanceof RequestLimits ? limitState : undefined
+}
