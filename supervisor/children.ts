@@ -1,4 +1,4 @@
-// How the supervisor starts its processes: the workers, the writer of traffic records and the store of responses.
+// How the supervisor starts its processes: the workers, the writer of traffic records, the store of responses and the process of shared limits.
 
 import { totalmem } from 'node:os'
 import { extname, join } from 'node:path'
@@ -21,9 +21,9 @@ export interface Children {
 export function createChildren({ settings, profiles }: RuntimePlan, { reusePort }: ListenOptions): Children {
   const environment = hideVariables(process.env, listVariableNames(profiles.profiles))
   const extension = extname(import.meta.filename)
-  const forkService = (name: ServiceName) =>
+  const forkService = (folder: string) =>
     createServiceFork({
-      entry: join(import.meta.dirname, `${name}/main${extension}`),
+      entry: join(import.meta.dirname, `${folder}/main${extension}`),
       execArgv: process.execArgv,
       environment
     })
@@ -34,7 +34,7 @@ export function createChildren({ settings, profiles }: RuntimePlan, { reusePort 
       sharesPort: reusePort,
       environment
     }),
-    forkService: { writer: forkService('writer'), store: forkService('store') }
+    forkService: { writer: forkService('writer'), store: forkService('store'), limits: forkService('limits/redis') }
   }
 }
 

@@ -52,7 +52,7 @@ export interface ControlOptions {
 export interface ControlDependencies {
   readonly runtimeLog: RuntimeLog
   readonly forkWorker: ForkChild
-  /** Start the writer of traffic records and the store of responses. */
+  /** Start the writer of traffic records, the store of responses and the process of shared limits. */
   readonly forkService: Readonly<Record<ServiceName, ForkChild>>
   readonly signals: Pick<OperatorSignals, 'onReopen'>
   /** Variables of the service manager, where one runs the gateway. */
@@ -99,6 +99,24 @@ export function startControl(dependencies: ControlDependencies, options: Control
     cleanup: CLEANUP_MS
   }
 
+  const kept = createKeptServices(
+    {
+      log,
+      nowMs: () => performance.now(),
+      random: Math.random,
+      forkService: dependencies.forkService,
+      onEvent: receiveKept,
+      onMetrics: receiveKeptMetrics
+    },
+    {
+      settings,
+      socketPaths,
+      isQuiet: options.isQuiet,
+      startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
+      restartPolicy: createRestartPolicy(1),
+      healthPolicy: options.healthPolicy
+    }
+  )
   // The fleet needs the handlers of the services, and they need the fleet for what they send later.
   const services = createHostServices(
     {
@@ -110,6 +128,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         readyOwners: () => fleet.readyOwners()
       },
       keys: options.keys,
+      sharedCounters: kept.counters,
       onCatalogFilled: () => dispatch({ kind: 'catalog-filled' })
     },
     options.plan
@@ -149,24 +168,6 @@ export function startControl(dependencies: ControlDependencies, options: Control
         writerSocket: socketPaths.writer ?? null,
         storeSocket: socketPaths.store ?? null
       })
-    }
-  )
-  const kept = createKeptServices(
-    {
-      log,
-      nowMs: () => performance.now(),
-      random: Math.random,
-      forkService: dependencies.forkService,
-      onEvent: receiveKept,
-      onMetrics: receiveKeptMetrics
-    },
-    {
-      settings,
-      socketPaths,
-      isQuiet: options.isQuiet,
-      startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
-      restartPolicy: createRestartPolicy(1),
-      healthPolicy: options.healthPolicy
     }
   )
   options.keys.onChanged(keys => fleet.broadcast({ kind: 'keys-changed', keys }))

@@ -5,17 +5,19 @@ import { isStopSignal } from './signals.ts'
 
 export interface KeptProcess {
   /** For the ids of the events and for their texts. */
-  readonly name: 'worker' | 'writer' | 'store'
+  readonly name: 'worker' | 'writer' | 'store' | 'limits'
   /** Undefined where there is one such process only. */
   readonly workerId?: number
   /** Its exit is expected. */
   readonly isClosing: boolean
 }
 
+const TITLES = { worker: 'Worker', writer: 'Writer', store: 'Store', limits: 'Process of shared limits' } as const
+
 /** Writes the line of a keeper's event. */
 export function logKeeperEvent(log: Logger, event: KeeperEvent, { name, workerId, isClosing }: KeptProcess): void {
   const ids = workerId === undefined ? {} : { worker_id: workerId }
-  const title = { worker: 'Worker', writer: 'Writer', store: 'Store' }[name]
+  const title = TITLES[name]
   switch (event.kind) {
     case 'exited': {
       const { pid, code, signal } = event

@@ -133,8 +133,12 @@ function openSockets(services: readonly ServiceName[], owned: Owned): Partial<Re
 
 /** The processes that these settings need beside workers. */
 function listServices(settings: Settings): ServiceName[] {
-  const services: ServiceName[] = needsWriter(settings) ? ['writer'] : []
-  return settings.responsesStoreDsn === undefined ? services : [...services, 'store']
+  const needed = {
+    writer: needsWriter(settings),
+    store: settings.responsesStoreDsn !== undefined,
+    limits: settings.limitsRedisUrl !== undefined
+  }
+  return (['writer', 'store', 'limits'] as const).filter(name => needed[name])
 }
 
 /** Records have to be stored, or the admin API asks for stored ones. */

@@ -3,6 +3,7 @@
 
 import { createCatalogComposition } from '../shared/catalog-composition.ts'
 import type { ConfigureMessage } from '../shared/ipc/messages.ts'
+import type { SharedCounters } from '../shared/limits/shared-counters.ts'
 import type { Logger } from '../shared/logging.ts'
 import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
@@ -17,6 +18,8 @@ import { createTargetRests } from './target-rests.ts'
 
 export interface HostServicesDependencies {
   readonly log: Logger
+  /** Where hosts share counters; undefined where this one counts alone (keys.md 3). */
+  readonly sharedCounters: SharedCounters | undefined
   readonly fleet: Pick<Fleet, 'send' | 'broadcast' | 'nextReadyOwner' | 'readyOwners'>
   /** The keys of the keys file. */
   readonly keys: KeysSource

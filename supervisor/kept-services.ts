@@ -1,9 +1,14 @@
-// The service processes of a gateway as one: the writer of the traffic log and the store of responses, each where the settings need it.
+// The service processes of a gateway as one: the writer of the traffic log, the store of responses and the process of shared limits, each
+// where the settings need it.
+import { randomUUID } from 'node:crypto'
+import type { SharedCounters } from '../shared/limits/shared-counters.ts'
+import { writeLimitsSettings } from '../shared/settings/limits-settings.ts'
 import { writeStoreSettings } from '../shared/settings/store-settings.ts'
 import type { TransferredSettings } from '../shared/settings/transfer.ts'
 import { writeWriterSettings } from '../shared/settings/writer-settings.ts'
 import type { Settings } from '../shared/settings.ts'
 import type { ForkChild } from './child-process.ts'
+import { createServiceCounters, type ServiceCounters } from './limits/service-counters.ts'
 import {
   createServiceKeeper,
   type ServiceEvent,
@@ -23,6 +28,8 @@ export type KeptServicesEvent =
 export interface KeptServices {
   /** Each has started once. */
   readonly areStarted: boolean
+  /** Where hosts share their counters; undefined where the settings name no such place. */
+  readonly counters: SharedCounters | undefined
   start(): void
   /** Asks the process of this owner for what changed in its metrics. */
   collectMetrics(owner: number, requestId: number): void
@@ -34,7 +41,8 @@ export interface KeptServices {
   kill(): void
 }
 
-export interface KeptServicesDependencies extends Omit<ServiceKeeperDependencies, 'fork' | 'nextOwner' | 'onEvent'> {
+export interface KeptServicesDependencies
+  extends Omit<ServiceKeeperDependencies, 'fork' | 'nextOwner' | 'onEvent' | 'onCounters'> {
   readonly forkService: Readonly<Record<ServiceName, ForkChild>>
   readonly onEvent: (event: KeptServicesEvent) => void
 }
@@ -48,7 +56,8 @@ export interface KeptServicesOptions extends Omit<ServiceKeeperOptions, 'name' |
 
 const writeSettings: Readonly<Record<ServiceName, (settings: Settings) => TransferredSettings>> = {
   writer: writeWriterSettings,
-  store: writeStoreSettings
+  store: writeStoreSettings,
+  limits: writeLimitsSettings
 }
 
 /** Creates the keepers; nothing is started yet. */
@@ -60,8 +69,17 @@ export function createKeptServices(
   const waiting = new Set<ServiceName>()
   const open = new Set<ServiceName>()
   let lastOwner = 0
+  const gatewayId = randomUUID()
+  /** The process that is asked about counters: Redis has all kinds of them, the store of responses budgets alone. */
+  const place = (['limits', 'store'] as const).find(name => socketPaths[name] !== undefined)
+  const counters: ServiceCounters | undefined =
+    place &&
+    createServiceCounters({
+      isReady: () => keepers.get(place)?.isReady === true,
+      send: exchange => keepers.get(place)?.exchangeCounters(exchange)
+    })
 
-  for (const name of ['writer', 'store'] as const) {
+  for (const name of ['writer', 'store', 'limits'] as const) {
     const socketPath = socketPaths[name]
     if (socketPath === undefined) continue
     waiting.add(name)
@@ -74,12 +92,19 @@ export function createKeptServices(
           lastOwner -= 1
           return lastOwner
         },
-        onEvent: event => receive(name, event)
+        onEvent: event => receive(name, event),
+        onCounters: reply => counters?.receive(reply)
       },
       {
         ...options,
         name,
-        configure: { settings: writeSettings[name](settings), socketPath, isQuiet, hasMetrics: settings.metricsEnabled }
+        configure: {
+          settings: writeSettings[name](settings),
+          socketPath,
+          gatewayId,
+          isQuiet,
+          hasMetrics: settings.metricsEnabled
+        }
       }
     )
     keepers.set(name, keeper)
@@ -93,10 +118,14 @@ export function createKeptServices(
         break
       case 'closed':
         open.delete(name)
+        if (name === place) counters?.close()
         if (open.size === 0) onEvent(event)
         break
-      case 'start-failed':
       case 'exited':
+        if (name === place) counters?.forgetProcess()
+        onEvent(event)
+        break
+      case 'start-failed':
         onEvent(event)
         break
     }
@@ -110,6 +139,7 @@ export function createKeptServices(
     get areStarted() {
       return waiting.size === 0
     },
+    counters,
     start: () => each(keeper => keeper.start()),
     collectMetrics: (owner, requestId) =>
       each(keeper => {

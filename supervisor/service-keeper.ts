@@ -1,5 +1,5 @@
-// Keeps a service process running, the writer of the traffic log or the store of responses: configures it, starts it again after an exit,
-// and closes it after the last worker.
+// Keeps a service process running, such as the writer of the traffic log or the store of responses: configures it, starts it again after an
+// exit, and closes it after the last worker.
 import { fork } from 'node:child_process'
 import { createMessage, type MessageOf } from '../shared/ipc/checks.ts'
 import {
@@ -33,7 +33,11 @@ export type ServiceEvent =
 export type ServiceFailure = FromServiceFields['service-failed']['reason'] | 'not_ready_in_time'
 
 /** The service processes by their names in log events, with what their log lines call them. */
-const SERVICES = { writer: 'writer of the traffic log', store: 'store of responses' } as const
+const SERVICES = {
+  writer: 'writer of the traffic log',
+  store: 'store of responses',
+  limits: 'process of shared limits'
+} as const
 export type ServiceName = keyof typeof SERVICES
 
 export interface ServiceKeeperOptions {
@@ -54,8 +58,12 @@ export interface ServiceKeeperDependencies {
   readonly onEvent: (event: ServiceEvent) => void
   /** Called with the messages of a process about metrics. Each process has its own owner. */
   readonly onMetrics: (message: ServiceMetricsMessage, owner: number) => void
+  /** Called with what a process answers about shared counters. */
+  readonly onCounters: (reply: CountersReply) => void
 }
 
+export type CountersContent = Extract<ToServiceContent, { kind: 'counters-exchange' }>
+export type CountersReply = MessageOf<FromServiceFields, 'counters-reply'>
 export type ServiceMetricsMessage = MessageOf<FromServiceFields, 'metrics-delta' | 'metrics-collected'>
 
 export interface ServiceKeeper {
@@ -65,6 +73,7 @@ export interface ServiceKeeper {
   start(): void
   /** Asks for what changed in the metrics. */
   collectMetrics(requestId: number): void
+  exchangeCounters(exchange: CountersContent): void
   reopenLog(): void
   /**
    * The gateway stops: a failed first start of the service is no failure from now on. A running
@@ -150,7 +159,8 @@ export function createServiceKeeper(
           break
         }
         // Requests are served without a writer: their records wait in the workers and are dropped
-        // and counted when those queues are full. Without a store those fail that need it.
+        // and counted when those queues are full. Without a store those fail that need it, and without
+        // the process of shared limits each host counts alone, or refuses requests of limited keys.
         log.fatal({ event: `${name}_given_up`, retry_ms: GIVE_UP_PAUSE_MS }, `The ${title} exits too fast`)
         pause = setTimeout(keeper.start, GIVE_UP_PAUSE_MS)
         break
@@ -186,6 +196,9 @@ export function createServiceKeeper(
       case 'metrics-collected':
         dependencies.onMetrics(message, owner)
         break
+      case 'counters-reply':
+        dependencies.onCounters(message)
+        break
       case undefined:
         log.warn({ event: 'ipc_message_dropped' }, `A message of the ${name} was malformed and dropped`)
         break
@@ -211,6 +224,7 @@ export function createServiceKeeper(
     },
     start: keeper.start,
     collectMetrics: requestId => post({ kind: 'metrics-collect', requestId }),
+    exchangeCounters: post,
     reopenLog: () => post({ kind: 'reopen-log' }),
     giveUpStart() {
       if (hasStarted) return

@@ -1,5 +1,5 @@
 // The process side of a service that the supervisor keeps: waits for its configuration, starts what the service is, and closes it when the
-// supervisor says so. What the writer of the traffic log and the store of responses have in common.
+// supervisor says so. What the writer of the traffic log, the store of responses and the process of shared limits have in common.
 
 import { rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -13,6 +13,7 @@ import {
   type ToServiceFields,
   type ToServiceMessage
 } from '../shared/ipc/service-messages.ts'
+import type { SharedCounters } from '../shared/limits/shared-counters.ts'
 import { createRuntimeLog, type Logger, type RuntimeLog, type RuntimeLogOptions } from '../shared/logging.ts'
 import type { MetricRegistry } from '../shared/metrics/registry.ts'
 import type { TransferredSettings } from '../shared/settings/transfer.ts'
@@ -30,6 +31,8 @@ const PRIVATE_UMASK = 0o077
 export interface ServiceStart {
   readonly settings: TransferredSettings
   readonly socketPath: string
+  /** Names this start of the gateway among all hosts. */
+  readonly gatewayId: string
   /** Undefined while metrics are off. */
   readonly registry: MetricRegistry | undefined
   /** Opens the log of this process. `knownSecrets` are masked in every line. */
@@ -37,6 +40,8 @@ export interface ServiceStart {
 }
 
 export interface RunningService {
+  /** Absent: the service holds no counters. */
+  readonly counters?: SharedCounters
   /** Finishes and closes everything within a fixed time; never rejects. */
   close(): Promise<void>
 }
@@ -119,6 +124,9 @@ export function runService(service: Service, host: ChildHost): void {
         reportMetrics()
         send({ kind: 'metrics-collected', requestId: message.requestId })
         break
+      case 'counters-exchange':
+        void exchange(message)
+        break
     }
   }
 
@@ -136,6 +144,7 @@ export function runService(service: Service, host: ChildHost): void {
       running = await service.start({
         settings,
         socketPath,
+        gatewayId: message.gatewayId,
         registry,
         openLog(logSettings, knownSecrets) {
           runtimeLog = createRuntimeLog({ settings: logSettings, isQuiet, knownSecrets, stdout: host.stdout })
@@ -149,6 +158,11 @@ export function runService(service: Service, host: ChildHost): void {
       runtimeLog?.log.error({ event: `${name}_start_failed`, err: error }, `The ${title} could not start`)
       send({ kind: 'service-failed', ...describeFailure(error, service) }, () => host.exit(EXIT_FAILED))
     }
+  }
+
+  async function exchange({ requestId, exchangeId, questions }: ToServiceFields['counters-exchange']): Promise<void> {
+    const answers = await running?.counters?.exchange(exchangeId, questions)
+    send({ kind: 'counters-reply', requestId, answers: answers === undefined ? null : [...answers] })
   }
 
   async function startMetrics(): Promise<MetricRegistry> {

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isLoopbackDestination } from '../shared/destination.ts'
 import { isFixedPath } from '../shared/fixed-paths.ts'
 import { isHeaderValue } from '../shared/header-value.ts'
+import { readRedisUrl } from '../shared/limits/redis-url.ts'
 import { readStoreDsn, readStoreKey } from '../shared/memory/dsn.ts'
 import type { Secret } from '../shared/secret.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
@@ -40,6 +41,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   checkLogFile(settings, refusals)
   checkSinks(settings, refusals)
   checkStore(settings, refusals, warnings)
+  checkSharedLimits(settings, refusals)
   if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
   warnOfUnusedKeyFile(settings, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
@@ -142,6 +144,14 @@ function checkStore(settings: Settings, refusals: StartupErrorDetail[], warnings
   if (all > 0 && all < one) {
     warnings.push('GATEWAY_RESPONSES_STORE_MAX_BYTES_PER_KEY is below the size of one response and bounds it as well.')
   }
+}
+
+/** The form alone: the server is asked for nothing before the start (keys.md 3). */
+function checkSharedLimits({ limitsRedisUrl }: Settings, refusals: StartupErrorDetail[]): void {
+  if (limitsRedisUrl === undefined || readRedisUrl(limitsRedisUrl.reveal()) !== undefined) return
+  const setting = 'GATEWAY_LIMITS_REDIS_URL'
+  const explanation = `${setting} must be redis://[user:password@]host[:port][/database], or the same with rediss://`
+  refusals.push({ reasonId: 'invalid_settings', setting, explanation })
 }
 
 function checkLogFile({ logFilename }: Settings, refusals: StartupErrorDetail[]): void {

@@ -1,6 +1,7 @@
-// The messages between the supervisor and a service process: the writer of the traffic log, or the store of responses. What workers send to
-// such a process does not pass here: it goes over the socket of the process.
+// The messages between the supervisor and a service process: the writer of the traffic log, the store of responses, or the process of shared
+// limits. What workers send to such a process does not pass here: it goes over the socket of the process.
 import { z } from 'zod'
+import { counterAnswers, counterQuestions } from '../limits/shared-counters.ts'
 import {
   type ContentOf,
   type FieldsOf,
@@ -22,6 +23,8 @@ const toServiceChecks = {
     settings: z.record(z.string(), z.unknown()),
     /** Where the process listens: a path in a directory that only this user can enter. */
     socketPath: z.string(),
+    /** The same for every process of one start of the gateway, and for no other start on any host. */
+    gatewayId: z.string(),
     isQuiet: z.boolean(),
     hasMetrics: z.boolean()
   }),
@@ -31,7 +34,9 @@ const toServiceChecks = {
   /** Acknowledged by `pong`. */
   ping: hasNonce,
   /** Asks for what changed in the metrics; acknowledged by `metrics-collected`, after the `metrics-delta`. */
-  'metrics-collect': hasRequestId
+  'metrics-collect': hasRequestId,
+  /** Questions about counters that hosts share; acknowledged by `counters-reply` (keys.md 3). */
+  'counters-exchange': hasFields({ requestId: count, exchangeId: z.string(), questions: counterQuestions })
 }
 
 const fromServiceChecks = {
@@ -44,6 +49,8 @@ const fromServiceChecks = {
     reason: z.enum(['configuration', 'internal']),
     detail: z.string().max(FAILURE_DETAIL_MAX)
   }),
+  /** `null`: the place of the counters gave no answer in time, or this process has none. */
+  'counters-reply': hasFields({ requestId: count, answers: counterAnswers.nullable() }),
   ...reportChecks
 }
 

@@ -40,6 +40,9 @@ export const counterAnswers = z.array(counterAnswer)
 export type CounterQuestion = z.infer<typeof counterQuestion>
 export type CounterAnswer = z.infer<typeof counterAnswer>
 
+/** Bound of every exchange. */
+export const EXCHANGE_MS_MAX = 250
+
 /** A place where hosts share their counters. */
 export interface SharedCounters {
   /**

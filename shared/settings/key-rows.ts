@@ -8,6 +8,16 @@ export function keyRows(add: SectionRows) {
     GATEWAY_KEYS_FILE: add.optional(
       kind.path,
       'File of API keys with their models, limits and budgets, YAML or JSON. With it every client needs a key.'
+    ),
+    GATEWAY_LIMITS_REDIS_URL: add.optional(
+      kind.secret,
+      'Redis or Valkey that several gateways share their limits and budgets through: `redis://` or `rediss://`.',
+      { secret: true }
+    ),
+    GATEWAY_LIMITS_PREFIX: add.withDefault(
+      kind.name,
+      'gateway:limits:',
+      'What the names of all counters in that Redis begin with.'
     )
   }
 }

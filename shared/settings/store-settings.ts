@@ -5,11 +5,12 @@ import { assembleSettings, type Settings, type SettingsKey } from '../settings.t
 import { type SettingName, settingNames } from './table.ts'
 import { readTransferredValues, type TransferredSettings, writeTransferredSettings } from './transfer.ts'
 
-/** Secrets of the database, which no worker needs. */
-const STORE_SECRETS: ReadonlySet<SettingName> = new Set([
+/** Secrets of places that service processes alone connect to. */
+const SERVICE_SECRETS: ReadonlySet<SettingName> = new Set([
   'GATEWAY_RESPONSES_STORE_DSN',
   'GATEWAY_RESPONSES_STORE_KEY',
-  'GATEWAY_RESPONSES_STORE_KEY_PREVIOUS'
+  'GATEWAY_RESPONSES_STORE_KEY_PREVIOUS',
+  'GATEWAY_LIMITS_REDIS_URL'
 ])
 
 export const STORE_SETTINGS = [
@@ -49,10 +50,10 @@ export function listStoreSecrets(settings: StoreSettings): string[] {
   return [dsn, password, ...keys].filter(text => text !== undefined)
 }
 
-/** The settings of a worker as plain data: all but the secrets of the database. `readTransferredSettings` is the inverse. */
+/** The settings of a worker as plain data: all but the secrets of places that it does not connect to itself. `readTransferredSettings` is the inverse. */
 export function writeWorkerSettings(settings: Settings): TransferredSettings {
   return writeTransferredSettings(
     settings,
-    settingNames.filter(name => !STORE_SECRETS.has(name))
+    settingNames.filter(name => !SERVICE_SECRETS.has(name))
   )
 }

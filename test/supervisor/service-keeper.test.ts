@@ -9,6 +9,7 @@ function createKeeper() {
   const events: ServiceEvent[] = []
   const children: Array<{ listeners: ChildListeners; sent: Array<{ kind: string }>; isKilled: boolean }> = []
   const owners: number[] = []
+  const replies: number[] = []
   let owner = 0
   const keeper = createServiceKeeper(
     {
@@ -31,11 +32,12 @@ function createKeeper() {
         return owner
       },
       onEvent: event => events.push(event),
-      onMetrics: (_message, owner) => owners.push(owner)
+      onMetrics: (_message, owner) => owners.push(owner),
+      onCounters: reply => replies.push(reply.requestId)
     },
     {
       name: 'writer',
-      configure: { settings: {}, socketPath: '/tmp/x', isQuiet: true, hasMetrics: true },
+      configure: { settings: {}, socketPath: '/tmp/x', gatewayId: 'g', isQuiet: true, hasMetrics: true },
       startupTimeoutMs: 1_000_000,
       restartPolicy: {
         firstDelayMs: 0,
@@ -53,6 +55,7 @@ function createKeeper() {
     events,
     children,
     owners,
+    replies,
     receive: (content: FromServiceContent) => last()?.listeners.onMessage(createMessage(content)),
     exit: () => last()?.listeners.onExit({ code: 1, signal: null }),
     stopBySignal: () => last()?.listeners.onExit({ code: null, signal: 'SIGINT' }),

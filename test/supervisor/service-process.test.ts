@@ -67,7 +67,15 @@ function run(t: Test, open: OpenEngine) {
     post,
     kinds: () => sent.map(({ kind }) => kind),
     configure: (changes: { settings?: Record<string, unknown>; hasMetrics?: boolean } = {}) =>
-      post({ kind: 'configure-service', settings, socketPath, isQuiet: true, hasMetrics: false, ...changes }),
+      post({
+        kind: 'configure-service',
+        settings,
+        socketPath,
+        gatewayId: 'g',
+        isQuiet: true,
+        hasMetrics: false,
+        ...changes
+      }),
     disconnect() {
       isConnected = false
       disconnect()
@@ -88,6 +96,10 @@ t.test('a service is configured once, answers pings and reports its metrics unti
   post({ kind: 'metrics-collect', requestId: 9 })
   t.match(sent.at(-1), { kind: 'metrics-collected', requestId: 9 })
   t.ok(sent.some(message => message.kind === 'metrics-delta'))
+  // This database holds no counters.
+  post({ kind: 'counters-exchange', requestId: 10, exchangeId: 'x', questions: [] })
+  await waitUntil(() => kinds().includes('counters-reply'), 'a reply')
+  t.match(sent.at(-1), { kind: 'counters-reply', requestId: 10, answers: null })
   post({ kind: 'close-service' })
   post({ kind: 'close-service' })
   await waitUntil(() => exits.length > 0, 'the process has exited')

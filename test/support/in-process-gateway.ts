@@ -15,6 +15,7 @@ import type { ForkChild } from '../../supervisor/child-process.ts'
 import type { Children } from '../../supervisor/children.ts'
 import { parseCommandLine, type StartOptions } from '../../supervisor/command-line.ts'
 import { runGateway } from '../../supervisor/gateway.ts'
+import { createLimitsProcess } from '../../supervisor/limits/redis/process.ts'
 import type { RuntimePlan } from '../../supervisor/runtime-plan.ts'
 import { runService, type Service } from '../../supervisor/service-process.ts'
 import { createStoreProcess } from '../../supervisor/store/process.ts'
@@ -102,7 +103,11 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
         createMessage({ kind: 'close' }),
         stdout
       ),
-      forkService: { writer: runServiceIn(writerService), store: runServiceIn(createStoreProcess()) }
+      forkService: {
+        writer: runServiceIn(writerService),
+        store: runServiceIn(createStoreProcess()),
+        limits: runServiceIn(createLimitsProcess())
+      }
     }
   }
 }
