@@ -1,5 +1,6 @@
 // The error responses of every family, as components: their bodies, and the headers of each status
 // (operations.md 1.1).
+import { LIMIT_HEADERS, limitHeaders } from './limit-headers.ts'
 import { type JsonSchema, schemaReference } from './schema.ts'
 
 /** The form of an error body. `by-client`: the client's headers select one of three. */
@@ -45,12 +46,18 @@ const STATUSES: Readonly<Record<string, ErrorStatus>> = {
   413: { text: 'The request body or an attachment is too large.' },
   415: { text: 'The content encoding or a media type is not supported.' },
   422: { text: 'The upstream could not process the request.' },
-  429: { text: 'A concurrency limit is reached, or the upstream limits requests.', headers: RETRY },
+  429: {
+    text: 'A limit or the budget of the key is reached, a concurrency limit is reached, or the upstream limits requests.',
+    headers: RETRY
+  },
   '4XX': { text: 'The head of the request is invalid, or another refusal of the upstream with its status.' },
   500: { text: 'The upstream failed, or the gateway has a fault.', headers: ['X-Should-Retry'] },
   501: { text: 'The transfer coding is not supported.' },
   502: { text: 'The upstream could not be reached, or sent a response that cannot be used.' },
-  503: { text: 'The gateway is not ready or has no capacity left, or the upstream is unavailable.', headers: RETRY },
+  503: {
+    text: 'The gateway is not ready or has no capacity left, the limits of the key cannot be checked, or the upstream is unavailable.',
+    headers: RETRY
+  },
   504: { text: 'The upstream did not respond in time.' }
 }
 
@@ -95,9 +102,11 @@ export function writeErrorResponses(used: ReadonlySet<string>): Record<string, J
 function writeErrorResponse(form: ErrorForm, status: string): JsonSchema {
   const { text, headers = [] } = STATUSES[status] ?? { text: 'An error.' }
   const isSystem = form === 'system' || form === 'machine'
+  const named = status === '429' ? LIMIT_HEADERS[form] : undefined
+  const ofLimits = named === undefined ? [] : ['X-Should-Retry', ...named]
   return {
     description: (isSystem ? SYSTEM_TEXTS[status] : undefined) ?? text,
-    headers: writeHeaders(form, headers),
+    headers: writeHeaders(form, [...headers, ...ofLimits]),
     content: { 'application/json': { schema: SCHEMAS[form] } }
   }
 }
@@ -153,6 +162,7 @@ export const headers: Readonly<Record<string, JsonSchema>> = {
     description: '`false` where another attempt with the same request would fail again.',
     schema: { const: 'false' }
   },
+  ...limitHeaders,
   'X-Gateway-Token-Count': {
     description: '`estimate` where the gateway counted the tokens itself, because the provider cannot.',
     schema: { const: 'estimate' }

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { readOriginPattern } from '../../shared/origin-pattern.ts'
 import type { Settings } from '../../shared/settings.ts'
+import { EXPOSED_LIMIT_HEADERS } from './limit-headers.ts'
 
 /** Alternating header names and values, as `writeHead` takes them. */
 export type FlatHeaders = readonly string[]
@@ -22,7 +23,10 @@ export interface CorsPolicy {
   writePreflightResponse(method: string | undefined, headers: IncomingHttpHeaders): PreflightResponse | undefined
 }
 
-export type CorsSettings = Pick<Settings, 'mode' | 'corsAllowOrigins' | 'corsAllowMethods' | 'corsAllowHeaders'>
+export type CorsSettings = Pick<
+  Settings,
+  'mode' | 'keysFile' | 'corsAllowOrigins' | 'corsAllowMethods' | 'corsAllowHeaders'
+>
 
 const EVERY_METHOD = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
 const SAFE_HEADERS = ['Accept', 'Accept-Language', 'Content-Language', 'Content-Type']
@@ -45,6 +49,8 @@ export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
   const headers = readList(settings.corsAllowHeaders, isProd, PROD_HEADERS)
   const isOriginAllowed = createOriginTest(origins)
   const isAnyHeader = headers.includes('*')
+  const exposedHeaders =
+    settings.keysFile === undefined ? EXPOSED_HEADERS : `${EXPOSED_HEADERS}, ${EXPOSED_LIMIT_HEADERS}`
   const allowedMethods = methods.includes('*') ? EVERY_METHOD : methods
   const allowedHeaders = new Set([...SAFE_HEADERS, ...headers].map(name => name.toLowerCase()))
   const credentials = isProd ? [] : ['access-control-allow-credentials', 'true']
@@ -69,7 +75,7 @@ export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
   return {
     responseHeaders(origin) {
       if (origin === undefined || !isOriginAllowed(origin)) return PLAIN_VARY
-      return [...PLAIN_VARY, ...originHeaders(origin), 'access-control-expose-headers', EXPOSED_HEADERS]
+      return [...PLAIN_VARY, ...originHeaders(origin), 'access-control-expose-headers', exposedHeaders]
     },
     writePreflightResponse(method, requestHeaders) {
       const { origin } = requestHeaders

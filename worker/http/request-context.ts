@@ -17,6 +17,7 @@ import type { FlatHeaders } from './cors.ts'
 import type { QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import { IGNORED_HEADER, writeIgnoredHeader } from './ignored-header.ts'
+import { writeFamilyLimitHeaders } from './limit-headers.ts'
 import { toLocalTarget } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { readRefusedModel } from './refused-model.ts'
@@ -324,7 +325,7 @@ export class RequestContext extends ObservedRequest {
 
   /**
    * Headers of every response, whichever stage writes it: ids, cross-origin rules, the time until
-   * now, and while draining the end of the connection.
+   * now, what a limited key may still use, and while draining the end of the connection.
    */
   responseHeaders(): string[] {
     const headers = ['x-request-id', this.requestId, ...this.corsHeaders]
@@ -336,6 +337,9 @@ export class RequestContext extends ObservedRequest {
     const { ignoredFields, isTarget, profileId } = this.facts
     if (isTarget === true && profileId !== undefined) headers.push(TARGET_HEADER, profileId)
     if (ignoredFields !== undefined) headers.push(IGNORED_HEADER, writeIgnoredHeader(ignoredFields))
+    if (this.limitState !== undefined) {
+      headers.push(...writeFamilyLimitHeaders(this.family, this.limitState, Date.now()))
+    }
     if (this.#environment.drain.isDraining) headers.push('connection', 'close')
     return headers
   }

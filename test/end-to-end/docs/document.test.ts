@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { readVersion } from '../../../shared/version.ts'
 import { listReferences, type OpenApiDocument } from '../../../worker/docs/document.ts'
+import { writeFamilyLimitHeaders } from '../../../worker/http/limit-headers.ts'
 import { chatParameters } from '../../../worker/protocols/completions/members.ts'
 import { nativeFields } from '../../../worker/protocols/shared/common-parameters.ts'
 import type { Parameter } from '../../../worker/protocols/shared/parameters.ts'
@@ -113,6 +114,28 @@ t.test('security schemes are listed when authentication is on', async t => {
   ])
   for (const [name, { security, tags }] of listOperations(document)) {
     t.equal(security.length, tags[0] === 'System / Health' ? 0 : schemes.length, name)
+  }
+})
+
+t.test('keys 6: model operations name the headers of limits, with every success and with 429', async t => {
+  const { document } = await startDocumentedGateway(t)
+  const meter = { limit: 1, remaining: 1, resetMs: 1 }
+  const limits = { key: 'k', reserved: undefined, readMeters: () => ({ requests: meter, tokens: meter }) }
+  const listNames = ({ headers }: { headers: object }) => Object.keys(headers).map(name => name.toLowerCase())
+  for (const [family, path, component] of [
+    ['completions', '/v1/chat/completions', 'Completions429'],
+    ['completions', '/v1/responses', 'Completions429'],
+    ['messages', '/v1/messages', 'Messages429']
+  ] as const) {
+    const names = writeFamilyLimitHeaders(family, limits, 0).filter(part => part.includes('ratelimit'))
+    const operation = document.paths[path]?.post as { responses: Record<string, { headers: object }> }
+    const limited = document.components.responses[component] as { headers: object }
+    for (const response of [operation.responses['200'], limited]) {
+      const documented = response === undefined ? [] : listNames(response)
+      t.equal(names.length, 6)
+      for (const name of names) t.ok(documented.includes(name), `${path} ${name}`)
+    }
+    t.ok(listNames(limited).includes('retry-after') && listNames(limited).includes('x-should-retry'))
   }
 })
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createCorsPolicy } from '../../../worker/http/cors.ts'
+import { writeFamilyLimitHeaders } from '../../../worker/http/limit-headers.ts'
 
 function policy(env: Record<string, string> = {}) {
   return createCorsPolicy(parseSettings(env))
@@ -30,6 +31,21 @@ t.test('in DEV every origin is allowed with credentials; without an origin only 
     'access-control-expose-headers': 'x-request-id, request-id, retry-after, x-gateway-ignored, x-gateway-target'
   })
   t.same(policy().responseHeaders(undefined), ['vary', 'Origin'])
+})
+
+t.test('keys 6: with a keys file a browser may read what its key may still use', async t => {
+  const headers = toRecord(policy({ GATEWAY_KEYS_FILE: 'keys.yaml' }).responseHeaders('http://a.b'))
+  const exposed = headers['access-control-expose-headers']?.split(', ') ?? []
+  const meter = { limit: 1, remaining: 1, resetMs: 1 }
+  const limits = { key: 'k', reserved: undefined, readMeters: () => ({ requests: meter, tokens: meter }) }
+  for (const family of ['completions', 'messages'] as const) {
+    const names = Object.keys(toRecord(writeFamilyLimitHeaders(family, limits, 0)))
+    t.equal(names.length, 6)
+    for (const name of names) t.ok(exposed.includes(name), name)
+  }
+  t.ok(exposed.includes('x-should-retry') && exposed.includes('retry-after'))
+  t.strictSame(writeFamilyLimitHeaders('content', limits, 0), [])
+  t.strictSame(writeFamilyLimitHeaders('messages', { ...limits, readMeters: () => undefined }, 0), [])
 })
 
 t.test('operations 28: a preflight in DEV is allowed the method and headers that it requests', async t => {

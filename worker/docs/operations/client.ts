@@ -5,6 +5,7 @@ import { readOperationPath, writeTemplate } from '../../operations/path.ts'
 import type { OperationId } from '../../operations/table.ts'
 import { ATTACHMENT_IDS_HEADER } from '../../protocols/responses/client/attachment-ids.ts'
 import { CATALOG_STATUSES, UPSTREAM_STATUSES } from '../error-responses.ts'
+import { LIMIT_HEADERS } from '../limit-headers.ts'
 import {
   DOCUMENT_METHODS,
   modelInPath,
@@ -60,9 +61,22 @@ export function writeClientDocuments(
       summary,
       ...(description === undefined ? {} : { description }),
       ...described,
+      ...(isModelRequest && { responses: addLimitHeaders(described.responses, LIMIT_HEADERS[family]) }),
       errors: { form: family, statuses: statuses ?? (isModelRequest ? UPSTREAM_STATUSES : CATALOG_STATUSES) }
     }
   })
+}
+
+function addLimitHeaders(
+  responses: OperationDetails['responses'],
+  names: readonly string[] = []
+): OperationDetails['responses'] {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      { ...response, headers: [...(response.headers ?? []), ...names] }
+    ])
+  )
 }
 
 /** What the entry alone says: the parameters of its path, and JSON in both directions. */

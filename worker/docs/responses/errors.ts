@@ -13,6 +13,7 @@ const errorType = describe<EnvelopeErrorType>()(
     'permission_denied_error',
     'not_found_error',
     'rate_limit_error',
+    'insufficient_quota',
     'server_error'
   ])
 )

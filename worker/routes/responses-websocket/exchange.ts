@@ -54,8 +54,7 @@ export class Exchange {
       const response = await this.#send(body)
       if (response.statusCode !== 200) {
         const text = await readText(response)
-        const retryAfter = response.headers['retry-after']
-        await send(writeRefusal(response.statusCode ?? 500, text, { retryAfter, historyLength }))
+        await send(writeRefusal(response.statusCode ?? 500, text, { headers: response.headers, historyLength }))
         return undefined
       }
       for await (const data of readEvents(response)) {

@@ -1,6 +1,7 @@
 // What clients and the gateway say to each other over a WebSocket of Responses (memory.md 5): a message of the client becomes the body of a
 // request, and the error of a request becomes an event.
 
+import type { IncomingHttpHeaders } from 'node:http'
 import { expandBody } from '../../memory/expand-body.ts'
 import { type MemoryWish, readMemoryWish } from '../../memory/read-wish.ts'
 import { GatewayError, invalidRequest, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
@@ -150,19 +151,27 @@ export function writeErrorEvent(
 export function writeRefusal(
   status: number,
   body: string,
-  { retryAfter, historyLength }: { retryAfter: string | undefined; historyLength: number }
+  { headers, historyLength }: { headers: IncomingHttpHeaders; historyLength: number }
 ): string {
   const read = parse(shiftIndexes(body, historyLength))?.error
   const error = isJsonObject(read)
     ? read
     : { type: 'server_error', code: null, message: 'The request failed.', param: null }
-  const headers = retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }
   if (error.param !== 'previous_response_id' || error.code !== 'unsupported_semantic') {
-    return JSON.stringify({ type: 'error', status, error, ...headers })
+    const shown = Object.entries(headers).filter(([name]) => SHOWN_HEADERS.test(name))
+    return JSON.stringify({
+      type: 'error',
+      status,
+      error,
+      ...(shown.length > 0 && { headers: Object.fromEntries(shown) })
+    })
   }
   // The route continues no stored response, and this connection has none of this id.
   return writeErrorEvent(400, UNKNOWN_RESPONSE)
 }
+
+/** What clients act on; other headers are about the response over HTTP. */
+const SHOWN_HEADERS = /^(?:retry-after|x-should-retry|x-ratelimit-.*)$/
 
 function shiftIndexes(text: string, historyLength: number): string {
   if (historyLength === 0) return text

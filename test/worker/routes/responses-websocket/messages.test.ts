@@ -60,13 +60,17 @@ t.test('memory 19: errors have the form of the public service', async t => {
   const body = JSON.stringify({
     error: { code: 'invalid_request', message: "'input[3].role' …", param: 'input[3].role' }
   })
-  t.match(JSON.parse(writeRefusal(429, body, { retryAfter: '7', historyLength: 2 })), {
+  t.match(JSON.parse(writeRefusal(429, body, { headers: { 'retry-after': '7' }, historyLength: 2 })), {
     type: 'error',
     status: 429,
     error: { param: 'input[1].role', message: "'input[1].role' …" },
     headers: { 'retry-after': '7' }
   })
-  t.match(JSON.parse(writeRefusal(502, '<html>', { retryAfter: undefined, historyLength: 0 })), {
+  const shown = { 'retry-after': '7', 'x-should-retry': 'false', 'x-ratelimit-remaining-requests': '0' }
+  const refused = JSON.parse(writeRefusal(429, body, { headers: { ...shown, date: 'now' }, historyLength: 0 }))
+  t.strictSame(refused.headers, shown, 'keys 6: the event has what the client acts on')
+  t.notOk('headers' in JSON.parse(writeRefusal(400, body, { headers: { date: 'now' }, historyLength: 0 })))
+  t.match(JSON.parse(writeRefusal(502, '<html>', { headers: {}, historyLength: 0 })), {
     status: 502,
     error: { type: 'server_error' }
   })

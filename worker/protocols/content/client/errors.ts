@@ -77,6 +77,13 @@ function writeDetails(error: GatewayError, status: number): JsonObject[] {
       fieldViolations: [{ field: error.param, description: error.message }]
     })
   }
+  if (error.limit !== undefined) {
+    const { key, name } = error.limit
+    details.push({
+      '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+      violations: [{ subject: `key:${key}`, description: error.message, quotaId: name }]
+    })
+  }
   // A `retry-after` date cannot be written as a duration; only the header has it.
   if (status === 429 && error.retryAfter !== undefined && /^\d+(\.\d+)?$/.test(error.retryAfter)) {
     details.push({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${error.retryAfter}s` })

@@ -11,6 +11,7 @@ export type EnvelopeErrorType =
   | 'permission_denied_error'
   | 'not_found_error'
   | 'rate_limit_error'
+  | 'insufficient_quota'
   | 'server_error'
 
 export type ErrorEnvelope = {
@@ -60,6 +61,8 @@ const typeOfKind: Record<ErrorKind, EnvelopeErrorType> = {
 }
 
 function mapType(error: GatewayError): EnvelopeErrorType {
+  // Agents take this type as the end of their attempts.
+  if (error.code === 'budget_exceeded') return 'insufficient_quota'
   // A URL or an alias that the gateway does not have is a mistake in the request, unlike a model that the upstream does not find.
   if (error.code === 'unknown_url' || error.code === 'unknown_model_alias') return 'invalid_request_error'
   // So does the service of this protocol for a stored object.

@@ -4,6 +4,10 @@ import {
   writeCompletionsError,
   writeCompletionsStreamError
 } from '../../../../../worker/protocols/completions/client/errors.ts'
+import {
+  writeDuration,
+  writeLimitHeaders
+} from '../../../../../worker/protocols/shared/completions-family/limit-headers.ts'
 
 /** Status, type, param and code that a client gets when the raised error has a code and no other member. */
 type Row = [status: number, type: string, param: string | null, code: string | null]
@@ -37,7 +41,7 @@ const table: Record<FamilyErrorCode, Row> = {
   key_expired: [401, 'authentication_error', null, 'key_expired'],
   key_disabled: [401, 'authentication_error', null, 'key_disabled'],
   rate_limit_exceeded: [429, 'rate_limit_error', null, 'rate_limit_exceeded'],
-  budget_exceeded: [429, 'rate_limit_error', null, 'budget_exceeded'],
+  budget_exceeded: [429, 'insufficient_quota', null, 'budget_exceeded'],
   limits_unavailable: [503, 'server_error', null, 'limits_unavailable'],
   invalid_upstream_authorization: [400, invalid, null, 'invalid_upstream_authorization'],
   gateway_not_ready: [503, 'server_error', null, 'gateway_not_ready'],
@@ -60,6 +64,7 @@ const table: Record<FamilyErrorCode, Row> = {
   credential_unavailable: [502, 'server_error', null, 'credential_unavailable']
 }
 
+const NOT_REPEATED = new Set<string>(['upstream_generation_error', 'budget_exceeded'])
 const KEY_CODES = new Set<string>(['invalid_api_key', 'key_expired', 'key_disabled'])
 
 const codes = Object.keys(familyErrorDefinitions) as FamilyErrorCode[]
@@ -142,7 +147,7 @@ t.test('retry-after is sent only with 429 and 503, and with every refusal of the
 t.test('each other header is sent only with the error that it belongs to', async t => {
   for (const code of codes) {
     const { headers } = writeCompletionsError(new GatewayError(code))
-    t.equal(headers['x-should-retry'], code === 'upstream_generation_error' ? 'false' : undefined)
+    t.equal(headers['x-should-retry'], NOT_REPEATED.has(code) ? 'false' : undefined)
     t.equal(headers['www-authenticate'], KEY_CODES.has(code) ? 'Bearer' : undefined)
   }
   const wrongMethod = new GatewayError('method_not_allowed', { allow: 'POST' })
@@ -199,4 +204,54 @@ t.test("in a stream the upstream's failures share one code and every other error
     param: 'model',
     code: 'model_concurrency_limit'
   })
+})
+
+t.test('keys 6: a reached limit and a spent budget have the types of the public service', async t => {
+  const message = "The API key 'ci' has reached its limit of 60 requests per minute. Try again in 7 s."
+  t.strictSame(writeCompletionsError(new GatewayError('rate_limit_exceeded', { message, retryAfter: '7' })), {
+    status: 429,
+    headers: { 'retry-after': '7' },
+    body: { error: { message, type: 'rate_limit_error', param: null, code: 'rate_limit_exceeded' } }
+  })
+  t.strictSame(writeCompletionsError(new GatewayError('budget_exceeded', { message: 'm', retryAfter: '86400' })), {
+    status: 429,
+    headers: { 'retry-after': '86400', 'x-should-retry': 'false' },
+    body: { error: { message: 'm', type: 'insufficient_quota', param: null, code: 'budget_exceeded' } }
+  })
+  const total = writeCompletionsError(new GatewayError('budget_exceeded'))
+  t.strictSame(total.headers, { 'x-should-retry': 'false' }, 'a budget without a period has no time to wait')
+  t.match(writeCompletionsError(new GatewayError('limits_unavailable')), {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    body: { error: { type: 'server_error', param: null, code: 'limits_unavailable' } }
+  })
+})
+
+t.test('keys 6: the counters of a key are in the headers that the SDKs of this family read', async t => {
+  const requests = { limit: 60, remaining: 59, resetMs: 1000 }
+  const tokens = { limit: 150_000, remaining: 149_984, resetMs: 59_016 }
+  t.strictSame(writeLimitHeaders({ requests, tokens }), [
+    ...['x-ratelimit-limit-requests', '60'],
+    ...['x-ratelimit-remaining-requests', '59'],
+    ...['x-ratelimit-reset-requests', '1s'],
+    ...['x-ratelimit-limit-tokens', '150000'],
+    ...['x-ratelimit-remaining-tokens', '149984'],
+    ...['x-ratelimit-reset-tokens', '59.016s']
+  ])
+  t.equal(writeLimitHeaders({ tokens }).length, 6)
+  t.strictSame(writeLimitHeaders({}), [])
+})
+
+t.test('durations have the form of the public service', async t => {
+  const cases: Array<[durationMs: number, text: string]> = [
+    [0, '0s'],
+    [12, '12ms'],
+    [1000, '1s'],
+    [8640, '8.64s'],
+    [60_000, '1m0s'],
+    [86_400, '1m26.4s'],
+    [360_000, '6m0s'],
+    [3_723_000, '1h2m3s']
+  ]
+  for (const [durationMs, text] of cases) t.equal(writeDuration(durationMs), text)
 })

@@ -147,3 +147,34 @@ t.test('the cause of an error is not sent', async t => {
   const written = write('provider_failure', { cause: new Error('connect ECONNREFUSED 10.0.0.1:443') })
   t.notMatch(JSON.stringify(written), /10\.0\.0\.1/)
 })
+
+t.test('keys 6: a reached limit has the details of a quota that failed, and when to try again', async t => {
+  const message = "The API key 'ci' has reached its limit of 60 requests per minute. Try again in 7 s."
+  const limit = { name: 'requests_per_minute', holder: 'key', key: 'ci', amount: 60, retryAfterMs: 6_500 } as const
+  t.strictSame(write('rate_limit_exceeded', { message, retryAfter: '7', limit }), {
+    status: 429,
+    headers: { 'retry-after': '7' },
+    body: {
+      error: {
+        code: 429,
+        message,
+        status: 'RESOURCE_EXHAUSTED',
+        details: [
+          errorInfo('rate_limit_exceeded'),
+          {
+            '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+            violations: [{ subject: 'key:ci', description: message, quotaId: 'requests_per_minute' }]
+          },
+          { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }
+        ]
+      }
+    }
+  })
+  const spent = { ...limit, name: 'budget', retryAfterMs: null } as const
+  const budget = write('budget_exceeded', { message: 'm', limit: spent })
+  t.strictSame(budget.headers, { 'x-should-retry': 'false' })
+  t.match(budget.body, {
+    error: { details: [errorInfo('budget_exceeded'), { violations: [{ subject: 'key:ci', quotaId: 'budget' }] }] }
+  })
+  t.notMatch(JSON.stringify(budget.body), /RetryInfo/, 'a budget without a period has no time to wait')
+})

@@ -6,6 +6,7 @@ import {
   invalidRequest
 } from '../../../../../worker/normalized/index.ts'
 import { writeMessagesError } from '../../../../../worker/protocols/messages/client/errors.ts'
+import { writeMessagesLimitHeaders } from '../../../../../worker/protocols/messages/client/limit-headers.ts'
 import { readResponseError } from '../../../../../worker/protocols/native/errors.ts'
 
 const context = { requestId: 'r1' }
@@ -175,4 +176,44 @@ t.test('the code of a provider stands where the SDK reads it (decisions.md 81)',
   const { body } = write('upstream_rejected', { providerCode: 'thread_unsupported_request' })
   t.match(body, { error: { details: { error_code: 'thread_unsupported_request' } } })
   t.notOk('code' in (body as { error: object }).error)
+})
+
+t.test('keys 6: a reached limit and a spent budget are rate limit errors with the code of their own', async t => {
+  const message = "The API key 'ci' has reached its limit of 60 requests per minute. Try again in 7 s."
+  t.strictSame(write('rate_limit_exceeded', { message, retryAfter: '7' }), {
+    status: 429,
+    headers: { 'retry-after': '7' },
+    body: {
+      type: 'error',
+      error: {
+        type: 'rate_limit_error',
+        message,
+        code: 'rate_limit_exceeded',
+        details: { error_code: 'rate_limit_exceeded' }
+      },
+      request_id: 'r1'
+    }
+  })
+  t.match(write('budget_exceeded', { retryAfter: '86400' }), {
+    status: 429,
+    headers: { 'retry-after': '86400', 'x-should-retry': 'false' },
+    body: { error: { type: 'rate_limit_error', code: 'budget_exceeded' } }
+  })
+  t.strictSame(write('budget_exceeded').headers, { 'x-should-retry': 'false' })
+  t.match(write('limits_unavailable'), { status: 503, headers: { 'retry-after': '1' } })
+})
+
+t.test('keys 6: the counters of a key are in the headers of this protocol, resets as times', async t => {
+  const nowMs = Date.UTC(2026, 10, 29, 12, 0, 0, 1)
+  const requests = { limit: 60, remaining: 59, resetMs: 1000 }
+  const tokens = { limit: 150_000, remaining: 149_984, resetMs: 59_999 }
+  t.strictSame(writeMessagesLimitHeaders({ requests, tokens }, nowMs), [
+    ...['anthropic-ratelimit-requests-limit', '60'],
+    ...['anthropic-ratelimit-requests-remaining', '59'],
+    ...['anthropic-ratelimit-requests-reset', '2026-11-29T12:00:02Z'],
+    ...['anthropic-ratelimit-tokens-limit', '150000'],
+    ...['anthropic-ratelimit-tokens-remaining', '149984'],
+    ...['anthropic-ratelimit-tokens-reset', '2026-11-29T12:01:00Z']
+  ])
+  t.strictSame(writeMessagesLimitHeaders({}, nowMs), [])
 })
