@@ -31,6 +31,8 @@ export const readinessDocument = z.strictObject({
   }),
   config_revision: revision.optional(),
   matrix_revision: revision.optional(),
+  /** Only with a keys file. */
+  keys_revision: revision.optional(),
   reasons: reasonList,
   warnings: reasonList
 })
@@ -64,6 +66,8 @@ export interface ReadinessFacts {
   readonly isDraining: boolean
   /** Undefined until a registry is loaded. */
   readonly revisions: { readonly config: string; readonly matrix: string } | undefined
+  /** Of the keys file in force; undefined without one. */
+  readonly keysRevision?: string | undefined
   readonly hasProviderRoutes: boolean
   readonly areAdaptersReady: boolean
   /** The current catalog; undefined before the first discovery. */
@@ -95,6 +99,7 @@ export function createReadinessDocument(facts: ReadinessFacts): ReadinessDocumen
       inventory_revision: catalog?.inventoryRevision ?? null
     },
     ...(revisions !== undefined && { config_revision: revisions.config, matrix_revision: revisions.matrix }),
+    ...(facts.keysRevision !== undefined && { keys_revision: facts.keysRevision }),
     reasons: reasons.map(id => ({ reason_id: id })),
     warnings: warnings.map(id => ({ reason_id: id }))
   })

@@ -18,6 +18,8 @@ const inspectDocument = z.strictObject({
   valid: z.literal(true),
   config_revision: revision,
   matrix_revision: revision,
+  /** Only with a keys file. */
+  keys_revision: revision.optional(),
   profiles: z.array(
     z.strictObject({
       profile_id: machineText,
@@ -55,14 +57,18 @@ const inspectDocument = z.strictObject({
 
 export type InspectDocument = z.infer<typeof inspectDocument>
 
-/** The document of a successful preflight: profiles sorted by id, their aliases by name, disabled aliases included. */
-export function createInspectDocument(set: ProfileSet, revisions: { matrix: string }): InspectDocument {
+/** The document of a successful preflight, `keys` being the revision of the keys file: profiles sorted by id, their aliases by name, disabled aliases included. */
+export function createInspectDocument(
+  set: ProfileSet,
+  revisions: { matrix: string; keys?: string | undefined }
+): InspectDocument {
   return validated(inspectDocument, {
     schema_version: 'gateway.inspect.v1',
     profile_schema_version: set.schemaVersion,
     valid: true,
     config_revision: computeConfigRevision(set),
     matrix_revision: revisions.matrix,
+    ...(revisions.keys !== undefined && { keys_revision: revisions.keys }),
     profiles: [...set.profiles]
       .sort((left, right) => compareCodePoints(left.profileId, right.profileId))
       .map(writeInspectedProfile)

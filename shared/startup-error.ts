@@ -2,6 +2,15 @@
 
 const brand = Symbol.for('gateway.startup-error')
 
+/** The codes of a keys file that prevents the start (keys.md 1). */
+export const KEYS_ERROR_CODES = [
+  'invalid_keys_file',
+  'key_secret_unavailable',
+  'budget_without_prices',
+  'budget_without_store'
+] as const
+export type KeysErrorCode = (typeof KEYS_ERROR_CODES)[number]
+
 /** Codes of `gateway.error.v1` for a failed start or preflight (bridge.md 4.6 and 5.2). */
 export type StartupErrorCode =
   | 'invalid_profile_schema'
@@ -11,6 +20,7 @@ export type StartupErrorCode =
   | 'invalid_policy_reference'
   | 'credential_unavailable'
   | 'profile_file_unavailable'
+  | KeysErrorCode
 
 /** The reason ids of settings that prevent the start (bridge.md 1.3). */
 export type StartupReasonId =
@@ -34,7 +44,7 @@ export class StartupError extends Error {
   readonly code: StartupErrorCode
   readonly details: readonly StartupErrorDetail[]
   /**
-   * Where in a profile file the problem is: a line number, or a path of member names of the schema and list indices, with the names of
+   * Where in a profile file, or in a keys file, the problem is: a line number, or a path of member names of the schema and list indices, with the names of
    * variables that are missing. It is written to stderr and is no part of a document.
    */
   readonly location: string | undefined
@@ -50,6 +60,11 @@ export class StartupError extends Error {
     this.code = code
     this.details = details
     this.location = location
+  }
+
+  /** The file that `location` is in. */
+  get file(): 'keys' | 'profile' {
+    return KEYS_ERROR_CODES.some(code => code === this.code) ? 'keys' : 'profile'
   }
 
   /** One line for stderr. */

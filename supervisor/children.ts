@@ -18,8 +18,11 @@ export interface Children {
 }
 
 /** Returns the forks of processes for a gateway with this plan. */
-export function createChildren({ settings, profiles }: RuntimePlan, { reusePort }: ListenOptions): Children {
-  const environment = hideVariables(process.env, listVariableNames(profiles.profiles))
+export function createChildren({ settings, profiles, keysFile }: RuntimePlan, { reusePort }: ListenOptions): Children {
+  const environment = hideVariables(process.env, [
+    ...listVariableNames(profiles.profiles),
+    ...(keysFile?.loaded.variableNames ?? [])
+  ])
   const extension = extname(import.meta.filename)
   const forkService = (folder: string) =>
     createServiceFork({

@@ -1,4 +1,4 @@
-// Reads files in PEM form. What is wrong is said with the name of a setting or of a member of a
+// Reads files in PEM form, and other texts that are read again. What is wrong is said with the name of a setting or of a member of a
 // profile, never with a path or a text.
 import { statSync } from 'node:fs'
 import type { Refuse } from '../shared/pem.ts'
@@ -6,10 +6,13 @@ import { readTextFile } from '../shared/text-file.ts'
 
 /** Reads a file that every worker reads again: a pipe delivers its text once. */
 export function readLastingText(setting: string, file: string | undefined, refuse: Refuse): string | undefined {
-  return readText(setting, file, refuse, path => {
-    if (!statSync(path).isFile()) throw new Error('The file is no regular file.')
-    return readTextFile(path)
-  })
+  return readText(setting, file, refuse, readRegularText)
+}
+
+/** Reads a regular file. Throws for any other one, and where it cannot be read. */
+export function readRegularText(path: string): string {
+  if (!statSync(path).isFile()) throw new Error('The file is no regular file.')
+  return readTextFile(path)
 }
 
 /** Reads a file once. Refuses it where that fails, without its path. */

@@ -19,7 +19,7 @@ export function inspectConfiguration(sources: PlanSources): PreflightResult {
   const given = readVariables(sources)
   try {
     const plan = planRuntime(sources, given)
-    const document = createInspectDocument(plan.profiles, { matrix: plan.revisions.matrix })
+    const document = createInspectDocument(plan.profiles, { matrix: plan.revisions.matrix, keys: plan.keys?.revision })
     return {
       exitCode: exitCodeBeforeStart({ kind: 'preflight-passed' }),
       output: `${JSON.stringify(document)}\n`,
@@ -29,7 +29,7 @@ export function inspectConfiguration(sources: PlanSources): PreflightResult {
     if (!StartupError.is(error)) throw error
     const output = `${JSON.stringify(createStartupErrorDocument(error))}\n`
     // The document has no place for it, and only a person needs it.
-    const place = error.location === undefined ? [] : [`The problem is in the profile file: ${error.location}`]
+    const place = error.location === undefined ? [] : [`The problem is in the ${error.file} file: ${error.location}`]
     return {
       exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }),
       output,

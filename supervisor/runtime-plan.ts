@@ -20,6 +20,7 @@ import { matrixRevision } from '../shared/support-matrix.ts'
 import { readTextFile } from '../shared/text-file.ts'
 import type { StartOptions } from './command-line.ts'
 import { DEMO_CREDENTIALS } from './demo-upstream.ts'
+import { type KeysFile, openKeysFile } from './keys/keys-file.ts'
 import { type LoadedProfiles, loadProfiles } from './profile/load.ts'
 import { resolveProfilePath } from './profile/path.ts'
 import type { VariableLookup } from './profile/secrets.ts'
@@ -34,7 +35,9 @@ export interface RuntimePlan {
   readonly profiles: ProfileSet
   /** Of the profiles of a file; the credentials of native mode are settings. */
   readonly credentials: ProfileCredentials
-  /** Of the keys file; undefined without one. */
+  /** Undefined without one. */
+  readonly keysFile: KeysFile | undefined
+  /** Those of the keys file. */
   readonly keys: KeySet | undefined
   /** Of the prices file, and the currency of all prices; undefined where no model has a price. */
   readonly prices: PriceList | undefined
@@ -74,7 +77,8 @@ export function readVariables({ environment, options, demo }: PlanSources): Give
   const merged = mergeVariables([dotenv.values, environment, options.variables, demo?.variables ?? {}])
   const resolved = resolveEnvironment(merged)
   // The names of a file's credentials look like misspelled settings until it is read.
-  const hasFile = (options.configPath ?? resolved.variables.GATEWAY_CONFIG) !== undefined
+  const { GATEWAY_CONFIG, GATEWAY_KEYS_FILE } = resolved.variables
+  const hasFile = (options.configPath ?? GATEWAY_CONFIG ?? GATEWAY_KEYS_FILE) !== undefined
   const warnings = hasFile ? dotenv.warnings : [...dotenv.warnings, ...resolved.warnings]
   return { merged, resolved, dotenvWarnings: dotenv.warnings, warnings }
 }
@@ -101,18 +105,23 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
   const { profiles, credentials } = chooseProfiles(profilePath, { settings, lookup, earlier: demo?.plan })
   const destinations = checkNativeDestinations(settings, listNativeUrls(profiles, credentials, settings))
   refuseIfAny(destinations.refusals)
+  const keysFile = openKeysFile(settings, { lookup, hasPrices: true })
   return Object.freeze({
     settings,
     givenSettings: new Set(Object.keys(variables)),
     profiles,
     credentials,
-    keys: undefined,
+    keysFile,
+    keys: keysFile?.loaded.keys,
     prices: undefined,
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
     warnings: [
       ...given.dotenvWarnings,
-      ...withoutVariables(resolved.warnings, profiles),
+      ...withoutVariables(resolved.warnings, [
+        ...listVariableNames(profiles.profiles),
+        ...(keysFile?.loaded.variableNames ?? [])
+      ]),
       ...findings.warnings,
       ...destinations.warnings
     ]
@@ -150,8 +159,8 @@ function listNativeUrls(
 }
 
 /** A file may name its variables like settings; such a variable is no misspelled setting. */
-function withoutVariables(warnings: readonly string[], { profiles }: ProfileSet): string[] {
-  const expected = new Set(listVariableNames(profiles).map(describeUnknownName))
+function withoutVariables(warnings: readonly string[], names: readonly string[]): string[] {
+  const expected = new Set(names.map(describeUnknownName))
   return warnings.filter(warning => !expected.has(warning))
 }
 

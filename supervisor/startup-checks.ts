@@ -51,15 +51,14 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
 }
 
 function checkAccess(settings: Settings, refusals: StartupErrorDetail[]): void {
-  if (!isAuthRequired(settings) || isKey(settings.apiKey)) return
-  const explanation = 'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD'
-  const hasFurtherKeys = Object.keys(settings.apiKeys).length > 0
+  // The file has at least one key (keys.md 1).
+  if (!isAuthRequired(settings) || settings.keysFile !== undefined) return
+  if ([settings.apiKey, ...Object.values(settings.apiKeys)].some(isKey)) return
   refusals.push({
     reasonId: 'api_key_required',
     setting: 'GATEWAY_API_KEY',
-    explanation: hasFurtherKeys
-      ? `${explanation}; GATEWAY_API_KEYS only adds further keys: set GATEWAY_API_KEY to one of them`
-      : explanation
+    explanation:
+      'GATEWAY_API_KEY must be set when authentication is on or the mode is PROD, or GATEWAY_API_KEYS or GATEWAY_KEYS_FILE'
   })
 }
 

@@ -284,6 +284,7 @@ function createRuntime(
   })
   control.onTargetRested(targets.applyRest)
   control.onTargetRestored(targets.applyRestored)
+  const keyRing = createFollowingRing(options)
   const catalog = createCatalogReader({ control, executors, profiles, log })
   control.onRefreshWanted(profileId => catalog.warmUp(profileId))
   return {
@@ -307,10 +308,10 @@ function createRuntime(
     targets,
     observation,
     catalog,
-    readReadiness: createReadinessReader({ profiles, revisions, control, executors, drainGate }),
+    readReadiness: createReadinessReader({ profiles, revisions, keys: keyRing, control, executors, drainGate }),
     translator,
     clock,
-    keyRing: createFollowingRing(options),
+    keyRing,
     recordRoom
   }
 }

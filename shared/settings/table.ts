@@ -139,17 +139,16 @@ function requestRows(add: SectionRows) {
 function accessRows(add: SectionRows) {
   return {
     GATEWAY_ENABLE_API_KEY_AUTH: add.withDefault(kind.boolean, 'false', 'Require an API key from every client.'),
-    GATEWAY_API_KEY: add.optional(kind.secret, 'The API key; required when authentication is on or the mode is PROD.', {
-      secret: true
-    }),
-    GATEWAY_API_KEYS: add.withDefault(
-      kind.secretMap,
-      '{}',
-      'Further API keys by name, for rotation; they do not replace `GATEWAY_API_KEY`.',
+    GATEWAY_API_KEY: add.optional(
+      kind.secret,
+      'The API key. Where authentication is on or the mode is PROD, a key is required: this one, one of `GATEWAY_API_KEYS` or one of a keys file.',
       {
         secret: true
       }
     ),
+    GATEWAY_API_KEYS: add.withDefault(kind.secretMap, '{}', 'Further API keys by name, for rotation.', {
+      secret: true
+    }),
     GATEWAY_PASS_TOKEN: add.withDefault(
       kind.boolean,
       'false',

@@ -29,8 +29,12 @@ export function resolveProfilePath(sources: ProfilePathSources): string | undefi
 }
 
 function resolvePath(text: string): string {
-  const expanded = text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : text
-  return followLinks(resolve(expanded))
+  return followLinks(expandPath(text))
+}
+
+/** The absolute path of a configuration file, links not followed. */
+export function expandPath(text: string): string {
+  return resolve(text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : text)
 }
 
 /** The real path as far as it exists: a file that is not there yet is still the same file under every spelling. */

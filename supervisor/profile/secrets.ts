@@ -39,17 +39,18 @@ export function readSecrets(profile: ProviderProfile, lookup: VariableLookup): P
   return { secrets, problems }
 }
 
-/** Undefined for an optional variable that is not set. */
-function readVariable(
-  { name, isOptional, findProblem }: ProfileVariable,
-  lookup: VariableLookup
+/** Its text, from the variable or from the file that it names; undefined for an optional variable that is not set. */
+export function readVariable(
+  { name, isOptional, findProblem }: Pick<ProfileVariable, 'name' | 'isOptional' | 'findProblem'>,
+  lookup: VariableLookup,
+  read: (path: string) => string = readTextFile
 ): { text: string } | { problem: string } | undefined {
   const fileName = `${name}${FILE_SUFFIX}`
   const given = lookup(name)
   // The settings have read the files of their own secrets already.
   const file = isSecretSetting(name) ? undefined : lookup(fileName)
   if (isSet(given) && isSet(file)) return { problem: `${name} and ${fileName} must not both be set` }
-  const text = isSet(file) ? readFile(file) : given
+  const text = isSet(file) ? readFile(file, read) : given
   if (text === undefined && isSet(file)) return { problem: `${fileName} must name a readable file` }
   if (!isSet(text)) {
     if (isSet(file)) return { problem: `${fileName} must name a file that is not empty` }
@@ -68,9 +69,9 @@ function isSet(text: string | undefined): text is string {
 }
 
 /** Editors and `echo` end a file with a newline that is no part of the secret. */
-function readFile(path: string): string | undefined {
+function readFile(path: string, read: (path: string) => string): string | undefined {
   try {
-    return readTextFile(path).replace(/\r?\n$/, '')
+    return read(path).replace(/\r?\n$/, '')
   } catch {
     return undefined
   }

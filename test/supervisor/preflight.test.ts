@@ -113,7 +113,10 @@ t.test('operations 36: PROD, or authentication, without an API key is refused', 
   t.same(reasonsOf(inspect({ GATEWAY_MODE: 'PROD' }).document), expected)
   t.same(reasonsOf(inspect({ GATEWAY_ENABLE_API_KEY_AUTH: 'on' }).document), expected)
   t.same(reasonsOf(inspect({ GATEWAY_ENABLE_API_KEY_AUTH: 'on', GATEWAY_API_KEY: '' }).document), expected)
+  t.same(reasonsOf(inspect({ GATEWAY_MODE: 'PROD', GATEWAY_API_KEYS: '{}' }).document), expected)
   t.equal(inspect({ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-long-enough-key' }).exitCode, 0)
+  const further = { GATEWAY_API_KEYS: '{"a":"a-long-enough-key"}' }
+  t.equal(inspect({ GATEWAY_MODE: 'PROD', ...further }).exitCode, 0, 'any of the three is enough (decisions.md 92)')
 })
 
 t.test('password authorization needs an explicit base URL', async t => {
@@ -311,4 +314,42 @@ t.test('the demo variables win, and their credentials are no reason to refuse th
     demo: { variables: { UPSTREAM_BASE_URL: 'http://127.0.0.1:9', UPSTREAM_CREDENTIALS: 'x' }, plan: first }
   })
   t.equal(plan.settings.upstream.baseUrl, 'http://127.0.0.1:9')
+})
+
+const KEYS = JSON.stringify({
+  schema_version: 'gateway.keys.v1',
+  keys: [{ name: 'ci', secrets: [{ env: 'GATEWAY_CI_KEY' }], metadata: { owner: 'hunter2' } }]
+})
+
+t.test('keys 15: a keys file has its revision in the document, and nothing of its content', async t => {
+  const file = join(createTemporaryFolder(t), 'keys.json')
+  writeFileSync(file, KEYS)
+  const environment = { GATEWAY_KEYS_FILE: file, GATEWAY_CI_KEY: 'hunter2-hunter2-hunter2', GATEWAY_MODE: 'PROD' }
+  const { document, exitCode, output, warnings } = inspect(environment)
+  t.equal(exitCode, 0, 'it is enough where a key is needed')
+  t.match(document.keys_revision, /^sha256:[0-9a-f]{64}$/)
+  t.notMatch(warnings.join(), 'GATEWAY_CI_KEY', 'its variables are no misspelled settings')
+  t.notMatch(output, /hunter2|GATEWAY_CI_KEY|"ci"/)
+  t.notOk('keys_revision' in inspect({}).document, 'keys 19: without a file the document is as before')
+})
+
+t.test('keys 14: a faulty keys file ends with 2, its place on stderr and no content', async t => {
+  const file = join(createTemporaryFolder(t), 'keys.json')
+  const environment = { GATEWAY_KEYS_FILE: file, GATEWAY_CI_KEY: 'hunter2' }
+  const missing = inspect(environment)
+  t.equal(missing.exitCode, 2)
+  t.match(missing.document, { error: { code: 'invalid_keys_file', message: 'Keys file cannot be read.', details: [] } })
+  writeFileSync(file, KEYS)
+  const short = inspect(environment)
+  t.equal(short.exitCode, 2)
+  t.match(short.document, { error: { code: 'key_secret_unavailable', details: [] } })
+  t.same(short.warnings, [
+    'The problem is in the keys file: keys[0].secrets[0]: the value of GATEWAY_CI_KEY must have at least 16 characters'
+  ])
+  writeFileSync(file, KEYS.replace('}]}', ',"limits":{"budget":{"amount":5,"period":"month"}}}]}'))
+  const budget = inspect({ ...environment, GATEWAY_CI_KEY: 'hunter2-hunter2-hunter2' })
+  t.match(budget.document, { error: { code: 'budget_without_store' } })
+  t.match(budget.warnings, ['The problem is in the keys file: keys[0].limits.budget'])
+  for (const { output, warnings } of [missing, short, budget])
+    t.notMatch(output + warnings.join(), /hunter2|keys\.json/)
 })

@@ -1,6 +1,7 @@
 // The facts of the readiness document: what the supervisor has told this worker, and what the
 // worker's own parts are able to do (bridge.md 5.3).
 import type { ReadinessFacts } from '../../shared/documents.ts'
+import type { KeyRing } from '../../shared/keys/key-ring.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import { listRouted, requiresNewerSchema } from '../../shared/profile-routes.ts'
 import { isKindExecuted } from '../../shared/support-matrix.ts'
@@ -18,11 +19,13 @@ export type ReadReadiness = () => ReadinessFacts
 export function createReadinessReader(dependencies: {
   profiles: ProfileSet
   revisions: { readonly config: string; readonly matrix: string }
+  /** The keys that are in force in this worker. */
+  keys: Pick<KeyRing, 'revision'>
   control: ControlChannel
   executors: Pick<Executors, 'isReady'>
   drainGate: Pick<DrainGate, 'isDraining'>
 }): ReadReadiness {
-  const { profiles, revisions, control, executors, drainGate } = dependencies
+  const { profiles, revisions, keys, control, executors, drainGate } = dependencies
   const routed = listRouted(profiles)
   const current = routed.filter(profile => !requiresNewerSchema(profiles, profile))
   const warningIds = current.length < routed.length ? ['alias_requires_profile_v3'] : []
@@ -30,6 +33,7 @@ export function createReadinessReader(dependencies: {
   return () => ({
     isDraining: drainGate.isDraining,
     revisions,
+    keysRevision: keys.revision,
     hasProviderRoutes: routed.length > 0,
     areAdaptersReady: control.isHostStarted && executable.every(({ profileId }) => executors.isReady(profileId)),
     catalog: control.catalogSnapshot(),

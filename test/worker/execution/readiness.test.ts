@@ -18,6 +18,7 @@ interface Situation {
   isHostStarted?: boolean
   isReady?: (profileId: string) => boolean
   isDraining?: boolean
+  keysRevision?: string
 }
 
 function readinessOf(profiles: ProfileSet, situation: Situation = {}) {
@@ -26,6 +27,7 @@ function readinessOf(profiles: ProfileSet, situation: Situation = {}) {
   const read = createReadinessReader({
     profiles,
     revisions: options.revisions,
+    keys: { revision: situation.keysRevision },
     control: { ...options.control, isHostStarted },
     executors: { isReady },
     drainGate: { isDraining }
@@ -47,6 +49,15 @@ t.test('a file of static aliases is ready at once, and its inventory is its conf
   })
   t.equal(document.model_catalog.inventory_revision, document.config_revision)
 })
+
+t.test(
+  'keys 15: the revision of the keys in force is named, and keys 19: without a keys file it is absent',
+  async t => {
+    const keysRevision = `sha256:${'e'.repeat(64)}`
+    t.equal(readinessOf(fileOf([edge]), { keysRevision }).keys_revision, keysRevision)
+    t.notOk('keys_revision' in readinessOf(fileOf([edge])))
+  }
+)
 
 t.test('readiness waits until every worker of the host listens', async t => {
   const document = readinessOf(fileOf([edge]), { isHostStarted: false })

@@ -74,6 +74,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
     readReadiness: createReadinessReader({
       profiles: createNativeProfileSet(settings),
       revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
+      keys: { revision: undefined },
       control: options.control ?? createLocalControlChannel(settings),
       // The parts of this application call no provider.
       executors: { isReady: () => true },

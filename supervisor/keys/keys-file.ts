@@ -1,0 +1,25 @@
+// The keys file of a start, which can be read again while the gateway serves (keys.md 1).
+import type { Settings } from '../../shared/settings.ts'
+import { expandPath } from '../profile/path.ts'
+import { type KeysContext, type LoadedKeys, loadKeys } from './load.ts'
+
+export interface KeysFile {
+  readonly path: string
+  /** As the start has read it. */
+  readonly loaded: LoadedKeys
+  /** Reads it again, by the variables and the settings of the start. Throws `StartupError`. */
+  read(): LoadedKeys
+}
+
+/** Reads the file that the settings name; undefined without one. Throws `StartupError`. */
+export function openKeysFile(
+  settings: Pick<Settings, 'apiKey' | 'apiKeys' | 'keysFile' | 'limitsRedisUrl' | 'responsesStoreDsn'>,
+  context: Pick<KeysContext, 'lookup' | 'hasPrices'>
+): KeysFile | undefined {
+  if (settings.keysFile === undefined) return undefined
+  // Links are followed at each reading: an orchestrator swaps them.
+  const path = expandPath(settings.keysFile)
+  const hasDurableCounter = (settings.limitsRedisUrl ?? settings.responsesStoreDsn) !== undefined
+  const read = () => loadKeys(path, { ...context, settings, hasDurableCounter })
+  return { path, loaded: read(), read }
+}
