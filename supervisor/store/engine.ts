@@ -1,6 +1,7 @@
 // What the store process asks of the engine of a database (memory.md 6). One engine for each kind of DSN; `open-engine.ts` chooses it.
 import type { Logger } from '../../shared/logging.ts'
 import type { ResponseStore } from '../../shared/memory/store.ts'
+import type { SpendExchange } from './spend.ts'
 
 export interface StoreEngineOptions {
   /** `sqlite:<path>` or `postgres://…`, with its password. */
@@ -25,6 +26,8 @@ export interface StoreEngineOptions {
 
 /** An open database. Every method may reject with any error; the process tells workers `failed` and keeps the error in its log. */
 export interface OpenStore extends ResponseStore {
+  /** Adds to the spend of budgets in one step, and resolves with the sums in the order of the exchange (keys.md 3). */
+  addSpend(exchange: SpendExchange): Promise<readonly number[]>
   /**
    * Removes what is too old, in one small batch; true: more may be left. The process calls it from time to time. Where several hosts share
    * the database, one of them purges and the others resolve with false.

@@ -1,5 +1,6 @@
 // The store of responses as a service of the supervisor: opens the database and the socket, and closes them.
 import { withDeadline } from '../../shared/deadline.ts'
+import { EXCHANGE_MS_MAX, type SharedCounters } from '../../shared/limits/shared-counters.ts'
 import { readStoreDsn, readStoreKey } from '../../shared/memory/dsn.ts'
 import { hostNowMs } from '../../shared/memory/frames.ts'
 import { listStoreSecrets, readStoreSettings, type StoreSettings } from '../../shared/settings/store-settings.ts'
@@ -7,7 +8,8 @@ import type { RunningService, Service, ServiceFailure, ServiceStart } from '../s
 import { type OpenEngine, StoreOpenError } from './engine.ts'
 import { openEngine } from './open-engine.ts'
 import { createStoreServer } from './server.ts'
-import { createStoreService } from './service.ts'
+import { createStoreService, type KeptStoreService } from './service.ts'
+import type { Spend } from './spend.ts'
 
 /** Bounds of the steps of the end, as those of the writer: the supervisor gives all processes five seconds together. */
 const DRAIN_MS_MAX = 500
@@ -19,7 +21,7 @@ export function createStoreProcess(open: OpenEngine = openEngine): Service {
 }
 
 async function startStore(
-  { settings: transferred, socketPath, registry, openLog }: ServiceStart,
+  { settings: transferred, socketPath, gatewayId, registry, openLog }: ServiceStart,
   open: OpenEngine
 ): Promise<RunningService> {
   const settings = readStoreSettings(transferred)
@@ -30,12 +32,25 @@ async function startStore(
   await server.listen(socketPath)
   const endProbes = registry && (await import('./metrics.ts')).watchTotals(registry, service.totals)
   return {
+    counters: createSpendCounters(service, gatewayId),
     async close() {
       endProbes?.()
       // The workers have exited, but their last questions may not be read yet.
       await withDeadline(server.drained(), DRAIN_MS_MAX)
       await withDeadline(server.close(), CLOSE_MS_MAX)
       await service.close()
+    }
+  }
+}
+
+/** Of the counters that hosts share the store holds budgets alone; it has no answer about others. */
+function createSpendCounters({ addSpend }: Pick<KeptStoreService, 'addSpend'>, gatewayId: string): SharedCounters {
+  return {
+    async exchange(exchangeId, questions) {
+      const spends = questions.flatMap((question): Spend[] => (question.kind === 'spend' ? [question] : []))
+      if (spends.length < questions.length) return undefined
+      const sums = addSpend({ gatewayId, exchangeId, spends }).catch(() => undefined)
+      return (await withDeadline(sums, EXCHANGE_MS_MAX))?.map(spentNanos => ({ kind: 'spend', spentNanos }))
     }
   }
 }

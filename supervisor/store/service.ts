@@ -6,6 +6,7 @@ import { createFailureLog } from '../../shared/memory/failure-log.ts'
 import type { StoreOperation, StoreTotals } from '../../shared/memory/store.ts'
 import { type OpenStore, StoreOpenError } from './engine.ts'
 import type { StoreService } from './server.ts'
+import type { SpendExchange } from './spend.ts'
 
 /** Pauses between attempts to open a database that is away: the first, and the longest. */
 const REOPEN_MIN_MS = 250
@@ -22,6 +23,8 @@ export interface StoreServiceDependencies {
 }
 
 export interface KeptStoreService extends StoreService {
+  /** As of the store. Rejects while the database gives no answer. */
+  addSpend(exchange: SpendExchange): Promise<readonly number[]>
   /** Undefined while the database gives no answer. */
   totals(): Promise<StoreTotals | undefined>
   /** Ends the operations that run and closes the database, within a fixed time. */
@@ -86,6 +89,16 @@ export async function createStoreService({ log, nowMs, open }: StoreServiceDepen
     planPurge(isMoreLeft ? PURGE_PAUSE_MS : PURGE_INTERVAL_MS)
   }
 
+  async function askNoting<Answer>(operation: string, work: (open: OpenStore) => Promise<Answer>): Promise<Answer> {
+    if (store === undefined) throw new Error('The database is not open.')
+    try {
+      return await work(store)
+    } catch (error) {
+      failures.note({ operation, err: error })
+      throw error
+    }
+  }
+
   try {
     await openOnce()
   } catch (error) {
@@ -94,15 +107,8 @@ export async function createStoreService({ log, nowMs, open }: StoreServiceDepen
     planReopen()
   }
   return {
-    async answer(operation, question) {
-      if (store === undefined) throw new Error('The database is not open.')
-      try {
-        return await ask(store, operation, question)
-      } catch (error) {
-        failures.note({ operation, err: error })
-        throw error
-      }
-    },
+    answer: (operation, question) => askNoting(operation, open => ask(open, operation, question)),
+    addSpend: exchange => askNoting('addSpend', open => open.addSpend(exchange)),
     totals: async () => store?.totals().catch(() => undefined),
     async close() {
       isClosed = true

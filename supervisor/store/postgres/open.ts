@@ -12,6 +12,7 @@ import { createReading } from './history.ts'
 import { createRemoval } from './removal.ts'
 import { createSave } from './save.ts'
 import { createSecret, ensureMeta, openSchema, replaceMeta } from './schema.ts'
+import { createSpend } from './spend.ts'
 import { createThreads } from './threads.ts'
 
 const CONNECTIONS_PER_WORKER = 4
@@ -46,6 +47,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     answerBytesMax: options.answerBytesMax ?? ANSWER_BYTES_MAX
   }
   const removal = createRemoval(context)
+  const { addSpend, purgeSpend } = createSpend(context)
   return {
     ...createReading(context),
     ...createEvents(context),
@@ -53,7 +55,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createThreads(context),
     saveResponse: createSave(context, removal),
     deleteResponse: removal.removeResponse,
-    purge: removal.purge,
+    addSpend,
+    purge: async () => (await removal.purge()) || (await purgeSpend()),
     close: database.close
   }
 }

@@ -89,7 +89,23 @@ export const STEPS: readonly string[] = [
      item bytea NOT NULL,
      PRIMARY KEY (thread, position)
    );
-   CREATE INDEX ix_gateway_responses_conversation_items_item ON gateway_responses_conversation_items (item);`
+   CREATE INDEX ix_gateway_responses_conversation_items_item ON gateway_responses_conversation_items (item);`,
+  `CREATE TABLE gateway_spend (
+     counter text COLLATE "C" NOT NULL,
+     period text COLLATE "C" NOT NULL,
+     nanos bigint NOT NULL,
+     PRIMARY KEY (counter, period)
+   ) WITH (fillfactor = 50);
+   CREATE INDEX ix_gateway_spend_period ON gateway_spend (period) WHERE period <> 'total';
+   CREATE TABLE gateway_spend_exchanges (
+     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+     gateway text COLLATE "C" NOT NULL,
+     exchange text COLLATE "C" NOT NULL,
+     added_ms bigint NOT NULL,
+     UNIQUE (gateway, exchange)
+   );
+   CREATE INDEX ix_gateway_spend_exchanges_gateway ON gateway_spend_exchanges (gateway, number);
+   CREATE INDEX ix_gateway_spend_exchanges_added ON gateway_spend_exchanges (added_ms);`
 ]
 
 /** Key of the advisory lock under which one process at a time changes the schema: "gw-resp1" as bytes. */

@@ -17,6 +17,7 @@ import { createRemoval } from './removal.ts'
 import { createResponseRows } from './response-rows.ts'
 import { createResponses } from './responses.ts'
 import { migrate, openMeta, readVersion } from './schema.ts'
+import { createSpend } from './spend.ts'
 import { createThreads } from './threads.ts'
 import { createTransactions, isBusy } from './transactions.ts'
 
@@ -88,6 +89,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const conversations = createConversations({ context, owners, threads, items, removal })
   const events = createEvents(context, rows)
   const responses = createResponses({ context, owners, threads, items, rows, events, conversations, removal })
+  const spend = createSpend(context)
   const selectTotals = database.prepare<[], { responses: number; conversations: number; bytes: number }>(
     `SELECT coalesce(sum(responses), 0) AS responses, coalesce(sum(conversations), 0) AS conversations,
      coalesce(sum(bytes), 0) AS bytes FROM owners`
@@ -130,7 +132,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     purge().catch(error => log.debug({ err: error }, 'The store of responses could not remove old content'))
   }
 
-  const purge = () => write(() => removal.purge())
+  const purge = () => write(() => removal.purge() || spend.purge())
 
   async function write<Answer>(work: () => Answer): Promise<Answer> {
     const answer = await transactions.write(work)
@@ -160,6 +162,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     releaseConversation: release => write(() => conversations.release(release)),
     listThreads: list => read(() => threads.list(list, owners.openName)),
     readThread: ({ id, limit }) => read(() => responses.readThread(id, limit)),
+    addSpend: exchange => write(() => spend.add(exchange)),
     totals: () => read(() => selectTotals.get() ?? { responses: 0, conversations: 0, bytes: 0 }),
     purge,
     checkpoint,

@@ -89,7 +89,23 @@ export const STEPS: readonly string[] = [
      item INTEGER NOT NULL,
      PRIMARY KEY (thread, position)
    ) STRICT, WITHOUT ROWID;
-   CREATE INDEX conversation_items_by_item ON conversation_items (item);`
+   CREATE INDEX conversation_items_by_item ON conversation_items (item);`,
+  `CREATE TABLE spend (
+     counter TEXT NOT NULL,
+     period TEXT NOT NULL,
+     nanos INTEGER NOT NULL,
+     PRIMARY KEY (counter, period)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX spend_by_period ON spend (period) WHERE period <> 'total';
+   CREATE TABLE spend_exchanges (
+     number INTEGER PRIMARY KEY AUTOINCREMENT,
+     gateway TEXT NOT NULL,
+     exchange TEXT NOT NULL,
+     added_ms INTEGER NOT NULL,
+     UNIQUE (gateway, exchange)
+   ) STRICT;
+   CREATE INDEX spend_exchanges_of_gateway ON spend_exchanges (gateway, number);
+   CREATE INDEX spend_exchanges_by_age ON spend_exchanges (added_ms);`
 ]
 
 const META = 'CREATE TABLE store_meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID'

@@ -98,6 +98,7 @@ export function testResponseStore(name: string, makeDatabase: MakeDatabase, opti
       { numRuns: 500 }
     )
   })
+  t.test(`${name}: spend of budgets`, test => testSpend(test, makeDatabase))
   t.test(`${name}: restarts and keys`, test => testRestarts(test, makeDatabase))
 }
 
@@ -802,6 +803,65 @@ async function testThreads(t: Test, open: Open): Promise<void> {
     t.same({ responses, conversations }, { responses: 1, conversations: 1 })
     const content = [...record.input, ...record.output].reduce((sum, { json }) => sum + json.length, record.body.length)
     t.ok(bytes >= content && bytes < content + 500, `${bytes} of ${content}`)
+  })
+}
+
+async function testSpend(t: Test, makeDatabase: MakeDatabase): Promise<void> {
+  const spend = (counter: string, addNanos: number, period = '2026-01-05') => ({ counter, period, addNanos })
+
+  t.test('keys 10: spend is added once for each exchange, and is there after a restart', async t => {
+    const openAgain = await makeDatabase(t)
+    const first = await openAgain()
+    const exchange = {
+      gatewayId: 'one',
+      exchangeId: '1',
+      spends: [spend('key:b:budget', 5), spend('key:a:budget', 7), spend('key:a:budget', 2, 'total')]
+    }
+    t.same(await first.addSpend(exchange), [5, 7, 2])
+    t.same(await first.addSpend(exchange), [5, 7, 2], 'a repeated exchange adds nothing')
+    t.same(await first.addSpend({ ...exchange, gatewayId: 'two' }), [10, 14, 4])
+    const asked = [spend('key:a:budget', 0), spend('key:a:budget', 0, '2026-01-06')]
+    t.same(await first.addSpend({ gatewayId: 'two', exchangeId: '2', spends: asked }), [14, 0])
+    t.same(await first.addSpend({ gatewayId: 'two', exchangeId: '2', spends: [] }), [])
+    await first.close()
+    const second = await openAgain()
+    t.same(await second.addSpend({ ...exchange, spends: [spend('key:b:budget', 5)] }), [10], 'nor after a restart')
+    const large = [spend('key:c:budget', Number.MAX_SAFE_INTEGER)]
+    await second.addSpend({ gatewayId: 'one', exchangeId: '2', spends: large })
+    t.same(await second.addSpend({ gatewayId: 'one', exchangeId: '3', spends: large }), [Number.MAX_SAFE_INTEGER])
+  })
+
+  t.test('keys 12: several hosts add to one budget at the same time', async t => {
+    const store = await (await makeDatabase(t))()
+    const names = ['key:a:budget', 'key:b:budget', 'group:g:budget']
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        store.addSpend({
+          gatewayId: `host ${index % 3}`,
+          exchangeId: String(index),
+          // In another order each time.
+          spends: [...names.slice(index % 3), ...names.slice(0, index % 3)].map(name => spend(name, index))
+        })
+      )
+    )
+    const sum = (39 * 40) / 2
+    const asked = names.map(name => spend(name, 0))
+    t.same(await store.addSpend({ gatewayId: 'x', exchangeId: 'x', spends: asked }), [sum, sum, sum])
+  })
+
+  t.test('keys 10: periods are removed after 13 months, a budget without a period never', async t => {
+    const { nowMs, advance } = createStandingClock()
+    const store = await (await makeDatabase(t))({ nowMs })
+    const spends = [spend('key:a:budget', 3), spend('key:a:budget', 4, 'total')]
+    await store.addSpend({ gatewayId: 'one', exchangeId: '1', spends })
+    const asked = spends.map(one => ({ ...one, addNanos: 0 }))
+    const ask = () => store.addSpend({ gatewayId: 'one', exchangeId: 'ask', spends: asked })
+    advance(396 * DAY_MS)
+    await purgeAll(store)
+    t.same(await ask(), [3, 4])
+    advance(DAY_MS)
+    await purgeAll(store)
+    t.same(await ask(), [0, 4])
   })
 }
 
