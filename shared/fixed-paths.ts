@@ -14,6 +14,7 @@ const FIXED_PATHS: ReadonlySet<string> = new Set([
   ...['/openapi.json', '/docs', '/redoc', '/logs', '/logs/html', '/logs/stream'],
   ...ADMIN_PATHS,
   '/_admin/threads',
+  '/_admin/keys',
   '/_admin/ui'
 ])
 

@@ -296,6 +296,7 @@ function createRuntime(
     metrics: options.metrics,
     writer,
     memory,
+    listKeyUsage: options.limits?.listUsage,
     version,
     log,
     control,

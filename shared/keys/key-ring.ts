@@ -37,6 +37,10 @@ export interface KeyRing {
   readonly hasFile: boolean
   /** Of the keys file in force (keys.md 1); undefined without one. */
   readonly revision: string | undefined
+  /** The keys of the file in force. */
+  readonly keySet: KeySet | undefined
+  /** Names of the keys of the settings. */
+  readonly ownNames: readonly string[]
   /** Undefined for a key that is not configured. Whether a key may be used now is `readKeyState`. */
   find(presented: PresentedKey): FoundKey | undefined
   findByName(name: string): FoundKey | undefined
@@ -87,6 +91,10 @@ export function createKeyRing(settings: ConfiguredKeys, keySet?: KeySet): KeyRin
     get revision() {
       return current?.revision
     },
+    get keySet() {
+      return current
+    },
+    ownNames: ownKeys.map(({ key }) => key.name),
     find(presented) {
       const known = matchedBefore.get(presented)
       if (known !== undefined) return known

@@ -20,7 +20,7 @@ export async function startDashboard(t: Test, handler: AdminHandler): Promise<st
   const worker = await startWorker(t, workerOptions(parseSettings({ GATEWAY_ADMIN_API_ENABLED: 'True' })))
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', worker.url)
-    if (!url.pathname.startsWith('/_admin/logs')) {
+    if (url.pathname.startsWith('/_admin/ui')) {
       const page = await fetch(url)
       response.writeHead(page.status, Object.fromEntries(page.headers)).end(Buffer.from(await page.arrayBuffer()))
     } else if (request.headers['x-admin-api-key'] === ADMIN_KEY) {

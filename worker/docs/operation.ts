@@ -10,6 +10,7 @@ export const TAGS = [
   'System / Health',
   'System / Logs',
   'Admin / Traffic Logs',
+  'Admin / Keys',
   'Admin / Stored Responses',
   'Admin / Debug Translation'
 ] as const

@@ -313,6 +313,7 @@ const systemErrorDefinitions = {
   invalid_timestamp: { status: 400, kind: 'invalid-request', text: 'Invalid timestamp' },
   invalid_log_id: { status: 400, kind: 'invalid-request', text: 'Invalid traffic log id' },
   thread_not_found: { status: 404, kind: 'not-found', text: 'No stored thread has this id' },
+  key_not_found: { status: 404, kind: 'not-found', text: 'No key has this name' },
   log_not_found: { status: 404, kind: 'not-found', text: 'Traffic log event not found' },
   query_store_not_configured: {
     status: 503,

@@ -32,11 +32,13 @@ export async function registerRoutes(
     registerLogRoutes(app, runtime)
   }
   if (settings.adminApiEnabled) {
-    const [{ registerAdminRoutes }, { registerAdminUiRoutes }] = await Promise.all([
+    const [{ registerAdminRoutes }, { registerKeyRoutes }, { registerAdminUiRoutes }] = await Promise.all([
       import('./admin.ts'),
+      import('./admin-keys.ts'),
       import('./admin-ui.ts')
     ])
     registerAdminRoutes(app, runtime)
+    registerKeyRoutes(app, runtime)
     registerAdminUiRoutes(app)
     if (memory !== undefined) {
       const { registerThreadRoutes } = await import('./admin-threads.ts')

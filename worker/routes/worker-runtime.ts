@@ -3,6 +3,7 @@
 import type { CompactionKey } from '../../shared/compaction-key.ts'
 import type { ResponseStore } from '../../shared/memory/store.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
+import type { LimitsChannel } from '../control/limits-channel.ts'
 import type { WorkerMetrics } from '../control/metrics-channel.ts'
 import type { CatalogReader } from '../execution/catalog.ts'
 import type { ExecutionRuntime } from '../execution/execution-runtime.ts'
@@ -22,6 +23,8 @@ export interface WorkerRuntime extends ExecutionRuntime {
   readonly writer: WriterConnection | undefined
   /** Where responses are stored; undefined where nothing is (decisions.md 89). */
   readonly memory: ResponseStore | undefined
+  /** What keys use of their limits; undefined where there is no supervisor. */
+  readonly listKeyUsage: LimitsChannel['listUsage'] | undefined
   readonly catalog: CatalogReader
   readonly readReadiness: ReadReadiness
 }

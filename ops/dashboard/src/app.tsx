@@ -5,6 +5,7 @@ import { type Session, SessionContext } from './session.ts'
 import { applyTheme, THEMES, type Theme, ThemeContext, watchSystemTheme } from './theme.ts'
 import { Conversations } from './views/conversations.tsx'
 import { Health } from './views/health.tsx'
+import { Keys } from './views/keys.tsx'
 import { Live } from './views/live.tsx'
 import { Login } from './views/login.tsx'
 import { Overview } from './views/overview.tsx'
@@ -17,6 +18,7 @@ const VIEWS = [
   { name: 'running', title: 'Running', View: Running },
   { name: 'records', title: 'Records', View: Records },
   { name: 'overview', title: 'Overview', View: Overview },
+  { name: 'keys', title: 'Keys', View: Keys },
   { name: 'providers', title: 'Providers', View: Providers },
   { name: 'conversations', title: 'Conversations', View: Conversations },
   { name: 'sinks', title: 'Sinks', View: Health }
@@ -26,7 +28,7 @@ export function App() {
   const [key, setKey] = useState<string>()
   const [message, setMessage] = useState<string>()
   const { theme, setTheme, colors } = useTheme()
-  const view = useView()
+  const { view, address } = useView()
   const end = useCallback((reason?: string) => {
     setKey(undefined)
     setMessage(reason)
@@ -72,7 +74,7 @@ export function App() {
         ) : (
           <SessionContext.Provider value={session}>
             <ThemeContext.Provider value={colors}>
-              <View />
+              <View key={address} />
             </ThemeContext.Provider>
           </SessionContext.Provider>
         )}
@@ -91,13 +93,14 @@ function useTheme() {
 }
 
 function useView() {
-  const [name, setName] = useState(location.hash.slice(1))
+  const [address, setAddress] = useState(location.hash.slice(1))
   useEffect(() => {
-    const read = () => setName(location.hash.slice(1))
+    const read = () => setAddress(location.hash.slice(1))
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
-  return VIEWS.find(view => view.name === name) ?? VIEWS[0]
+  const [name] = address.split('?')
+  return { view: VIEWS.find(view => view.name === name) ?? VIEWS[0], address }
 }
 
 /** Whether the gateway stores responses; without it there is nothing to show. */

@@ -3,6 +3,8 @@ import t from 'tap'
 import { startDocumentedGateway } from '../../support/docs-gateway.ts'
 
 const OPERATIONS = [
+  'get /_admin/keys',
+  'get /_admin/keys/{name}',
   'get /_admin/logs',
   'get /_admin/logs/export.csv',
   'get /_admin/logs/export.ndjson',
@@ -25,13 +27,14 @@ t.test('the document lists every admin route, which needs the admin key', async 
     GATEWAY_ADMIN_API_KEY: 'adm'
   })
   const listed = Object.entries(document.paths)
-    .filter(([path]) => path.startsWith('/_admin/logs'))
+    .filter(([path]) => path.startsWith('/_admin/'))
     .flatMap(([path, methods]) => Object.keys(methods).map(method => `${method} ${path}`))
   t.same(listed.toSorted(), OPERATIONS)
   for (const operation of OPERATIONS) {
     const [method = '', path = ''] = operation.split(' ')
-    t.match(document.paths[path]?.[method], { tags: ['Admin / Traffic Logs'], security: [{ adminKey: [] }] }, operation)
-    const response = await fetch(url + path.replace('{id}', 'x'), { method })
+    const tags = [path.startsWith('/_admin/keys') ? 'Admin / Keys' : 'Admin / Traffic Logs']
+    t.match(document.paths[path]?.[method], { tags, security: [{ adminKey: [] }] }, operation)
+    const response = await fetch(url + path.replace(/\{\w+\}/, 'x'), { method })
     t.equal(response.status, 403, 'it is served')
     await response.body?.cancel()
   }

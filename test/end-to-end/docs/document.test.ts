@@ -94,7 +94,8 @@ t.test('tags are in the order of the contract, and each operation has one of the
   t.same(names, [
     ...['OpenAI / Chat Completions', 'OpenAI / Responses', 'OpenAI / Embeddings', 'OpenAI / Models'],
     ...['Gemini / Generate Content', 'Gemini / Embeddings', 'Gemini / Models', 'Anthropic / Messages'],
-    ...['LiteLLM / Model Info', 'System / Health', 'System / Logs', 'Admin / Traffic Logs', 'Admin / Debug Translation']
+    ...['LiteLLM / Model Info', 'System / Health', 'System / Logs', 'Admin / Traffic Logs', 'Admin / Keys'],
+    'Admin / Debug Translation'
   ])
   for (const [name, { tags }] of listOperations(document)) t.ok(names.includes(tags[0]), name)
 })

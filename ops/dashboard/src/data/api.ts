@@ -7,6 +7,7 @@ import type {
   TrafficPayload,
   TrafficSummary
 } from '../../../../shared/traffic/query.ts'
+import type { Keys } from './keys.ts'
 
 /** What the page can do about a failed request: enter another key, wait, or show the message. */
 export type FailureKind = 'key' | 'store' | 'network' | 'other'
@@ -164,6 +165,7 @@ export interface Api {
   health(signal?: AbortSignal): Promise<Health>
   running(signal?: AbortSignal): Promise<Running>
   providers(signal?: AbortSignal): Promise<readonly Provider[]>
+  keys(signal?: AbortSignal): Promise<Keys>
   /** Behind a cursor where it is given. */
   threads(cursor: string | undefined, signal?: AbortSignal): Promise<ThreadPage>
   thread(id: string, signal?: AbortSignal): Promise<ThreadTurns>
@@ -250,6 +252,7 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
     health: signal => json('logs/health', withSignal(signal)),
     running: signal => json('logs/running', withSignal(signal)),
     providers: async signal => (await json<{ data: Provider[] }>('logs/providers', withSignal(signal))).data,
+    keys: signal => json('keys', withSignal(signal)),
     threads(cursor, signal) {
       const query = new URLSearchParams({ limit: String(THREADS_PER_PAGE), ...(cursor !== undefined && { cursor }) })
       return json(`threads?${query}`, withSignal(signal))

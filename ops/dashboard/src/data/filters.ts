@@ -7,7 +7,14 @@ export const FILTER_FIELDS = [
   { name: 'to', label: 'To', kind: 'datetime' },
   { name: 'q', label: 'Contains', kind: 'text' },
   { name: 'model', label: 'Model', kind: 'text' },
-  { name: 'protocol', label: 'Protocol', kind: 'text', choices: ['openai', 'anthropic', 'gemini', 'system'] },
+  { name: 'key', label: 'Key', kind: 'text' },
+  {
+    name: 'protocol',
+    label: 'Protocol',
+    kind: 'text',
+    choices: ['openai', 'anthropic', 'gemini', 'system'],
+    isRare: true
+  },
   { name: 'status_code', label: 'Status', kind: 'number' },
   { name: 'has_error', label: 'Outcome', kind: 'outcome' },
   { name: 'route', label: 'Route', kind: 'text', isRare: true },
@@ -31,6 +38,14 @@ export interface FilterField {
 }
 
 export type FilterValues = Readonly<Record<string, string>>
+
+/** The filters that the address of the page names, such as `#records?key=ci`. */
+export function readAddress(hash: string): FilterValues {
+  const query = new URLSearchParams(hash.split('?')[1] ?? '')
+  return Object.fromEntries(
+    FILTER_FIELDS.flatMap(({ name }) => (query.has(name) ? [[name, query.get(name) ?? '']] : []))
+  )
+}
 
 /** The query of a page: the values that are set, the limit and the cursor. */
 export function writeQuery(values: FilterValues, page: { limit: number; cursor: string | undefined }): URLSearchParams {

@@ -16,6 +16,15 @@ export function formatShort(value: unknown): string {
   return typeof value === 'number' ? compact.format(value) : UNKNOWN
 }
 
+const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const fractions = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumSignificantDigits: 3 })
+
+/** An amount of money without its currency: two decimal places, or three digits of less than one. */
+export function formatAmount(value: unknown): string {
+  if (typeof value !== 'number') return UNKNOWN
+  return (Math.abs(value) >= 1 || value === 0 ? cents : fractions).format(value)
+}
+
 export function formatPercent(value: unknown): string {
   return typeof value === 'number' ? `${tenths.format(value)}%` : UNKNOWN
 }
@@ -45,6 +54,16 @@ export function formatDateTime(text: unknown): string {
   const date = readDate(text)
   if (date === undefined) return UNKNOWN
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${formatTime(text)}`
+}
+
+/** The local date of a time. */
+export function formatDate(text: unknown): string {
+  return formatDateTime(text).split(' ')[0] ?? UNKNOWN
+}
+
+/** The local date and time without seconds. */
+export function formatMinute(text: unknown): string {
+  return formatDateTime(text).slice(0, 'YYYY-MM-DD HH:mm'.length)
 }
 
 /** Any value as text: records are written by others, so a member may be of any kind. */

@@ -2,7 +2,7 @@
 import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
 import { formatCount, formatDateTime, formatDuration, formatText, formatTime, UNKNOWN } from '../data/format.ts'
 
-export const COLUMNS = ['Time', 'Request', 'Model', 'Status', 'Latency', 'Tokens', 'Error'] as const
+export const COLUMNS = ['Time', 'Request', 'Model', 'Key', 'Status', 'Latency', 'Tokens', 'Error'] as const
 
 export function RecordColumns() {
   return (
@@ -48,6 +48,7 @@ export function RecordRow({ record, index, isDated = false, onOpen }: RecordRowP
         <span class="method">{formatText(record.method)}</span> {formatText(record.route)}
       </td>
       <td class="column-model">{formatText(record.model_requested ?? record.model_effective)}</td>
+      <td class="column-key">{formatText(record.api_key_name)}</td>
       <td class="column-status">
         <Status record={record} />
       </td>

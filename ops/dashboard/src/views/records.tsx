@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
 import type { Page } from '../data/api.ts'
-import { FILTER_FIELDS, type FilterField, type FilterValues, writeQuery } from '../data/filters.ts'
+import { FILTER_FIELDS, type FilterField, type FilterValues, readAddress, writeQuery } from '../data/filters.ts'
 import { Notice } from '../parts/notice.tsx'
 import { moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
 import { Scroller } from '../parts/scroller.tsx'
@@ -24,7 +24,8 @@ type Loaded =
   | { readonly kind: 'failed'; readonly message: string }
 
 export function Records() {
-  const [question, setQuestion] = useState<Question>({ values: {}, limit: 100, cursors: [] })
+  const [given] = useState(() => readAddress(location.hash))
+  const [question, setQuestion] = useState<Question>({ values: given, limit: 100, cursors: [] })
   const loaded = usePage(question)
   const [opened, setOpened] = useState<TrafficSummary>()
   const page = loaded.kind === 'page' ? loaded.page : undefined
@@ -32,7 +33,7 @@ export function Records() {
   return (
     <section class="view" aria-labelledby="records-title">
       <h2 id="records-title">Records</h2>
-      <Filters onSearch={(values, limit) => setQuestion({ values, limit, cursors: [] })} />
+      <Filters given={given} onSearch={(values, limit) => setQuestion({ values, limit, cursors: [] })} />
       {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
       <Scroller class="card scroller" label="Found records" isBusy={loaded.kind === 'loading'}>
         <table class="records dated" onKeyDown={moveBetweenRows}>
@@ -89,7 +90,13 @@ function usePage(question: Question): Loaded {
   return loaded
 }
 
-function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number) => void }) {
+interface FiltersProps {
+  /** What the fields hold at first. */
+  readonly given: FilterValues
+  readonly onSearch: (values: FilterValues, limit: number) => void
+}
+
+function Filters({ given, onSearch }: FiltersProps) {
   const form = useRef<HTMLFormElement>(null)
   function search(event?: Event): void {
     event?.preventDefault()
@@ -98,7 +105,10 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
     onSearch(values, Number(values.limit))
   }
   function clear(): void {
-    form.current?.reset()
+    for (const field of form.current?.elements ?? []) {
+      if (field instanceof HTMLInputElement) field.value = ''
+      if (field instanceof HTMLSelectElement) field.selectedIndex = field.name === 'limit' ? field.selectedIndex : 0
+    }
     search()
   }
   const fields: readonly FilterField[] = FILTER_FIELDS
@@ -108,7 +118,7 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
         {fields
           .filter(({ isRare }) => isRare !== true)
           .map(field => (
-            <Field key={field.name} field={field} />
+            <Field key={field.name} field={field} given={given[field.name]} />
           ))}
       </div>
       <details>
@@ -117,7 +127,7 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
           {fields
             .filter(({ isRare }) => isRare === true)
             .map(field => (
-              <Field key={field.name} field={field} />
+              <Field key={field.name} field={field} given={given[field.name]} />
             ))}
         </div>
       </details>
@@ -143,17 +153,26 @@ function Filters({ onSearch }: { onSearch: (values: FilterValues, limit: number)
   )
 }
 
+const OUTCOMES = [
+  { value: '', title: 'any' },
+  { value: 'false', title: 'succeeded' },
+  { value: 'true', title: 'failed' }
+] as const
+
 const INPUT_TYPES = { text: 'text', number: 'number', datetime: 'datetime-local' } as const
 
-function Field({ field: { name, label, kind, choices } }: { field: FilterField }) {
+function Field({ field, given }: { field: FilterField; given: string | undefined }) {
+  const { name, label, kind, choices } = field
   return (
     <div class="field">
       <label for={`filter-${name}`}>{label}</label>
       {kind === 'outcome' ? (
         <select id={`filter-${name}`} name={name}>
-          <option value="">any</option>
-          <option value="false">succeeded</option>
-          <option value="true">failed</option>
+          {OUTCOMES.map(({ value, title }) => (
+            <option key={value} value={value} selected={value === (given ?? '')}>
+              {title}
+            </option>
+          ))}
         </select>
       ) : (
         <input
@@ -161,6 +180,7 @@ function Field({ field: { name, label, kind, choices } }: { field: FilterField }
           name={name}
           type={INPUT_TYPES[kind]}
           list={choices && `choices-${name}`}
+          defaultValue={given}
           spellcheck={false}
           autocomplete="off"
         />

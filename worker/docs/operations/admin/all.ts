@@ -2,6 +2,12 @@
 import type { RouteDocument } from '../../operation.ts'
 import { changeOperations } from './changes.ts'
 import { figureOperations } from './figures.ts'
+import { keyOperations } from './keys.ts'
 import { recordOperations } from './records.ts'
 
-export const adminOperations: readonly RouteDocument[] = [...recordOperations, ...figureOperations, ...changeOperations]
+export const adminOperations: readonly RouteDocument[] = [
+  ...recordOperations,
+  ...figureOperations,
+  ...changeOperations,
+  ...keyOperations
+]

@@ -33,17 +33,25 @@ export const OF_RECORD = [400, 404]
 
 export interface Described
   extends Pick<RouteDocument, 'id' | 'path' | 'summary' | 'description' | 'parameters' | 'body'> {
+  tag?: RouteDocument['tag']
   method?: RouteDocument['method']
   response?: JsonSchema
   content?: Readonly<Record<string, JsonSchema>>
   statuses?: readonly number[]
 }
 
-export function describe({ method = 'get', response, content, statuses = [], ...operation }: Described): RouteDocument {
+export function describe({
+  method = 'get',
+  tag = 'Admin / Traffic Logs',
+  response,
+  content,
+  statuses = [],
+  ...operation
+}: Described): RouteDocument {
   return {
     ...operation,
     method,
-    tag: 'Admin / Traffic Logs',
+    tag,
     responses: {
       200: {
         description: 'OK',

@@ -1,0 +1,104 @@
+// The keys of clients as the admin API shows them (keys.md 5), and what a table says of them.
+import { formatAmount, formatCount } from './format.ts'
+
+/** The limits that count requests or tokens, in the order of the table. */
+export const COUNTED_LIMITS = ['requests_per_minute', 'tokens_per_minute', 'concurrent_requests'] as const
+export type CountedLimit = (typeof COUNTED_LIMITS)[number]
+
+export const LIMIT_TITLES: Readonly<Record<CountedLimit | 'budget', string>> = {
+  requests_per_minute: 'Requests / min',
+  tokens_per_minute: 'Tokens / min',
+  concurrent_requests: 'Running',
+  budget: 'Budget'
+}
+
+/** An absent member: there is no such limit. */
+export interface KeyLimits extends Partial<Readonly<Record<CountedLimit, number>>> {
+  readonly budget?: { readonly amount: number; readonly period: 'day' | 'week' | 'month' | 'total' }
+}
+
+/** What of each limit is used now. */
+export interface KeyUsage extends Partial<Readonly<Record<CountedLimit, number>>> {
+  readonly budget?: { readonly cost: number; readonly period_ends_at: string | null }
+}
+
+interface Holder {
+  readonly name: string
+  /** Names of models, each exact or with a trailing `*`; null for all models. */
+  readonly models: readonly string[] | null
+  readonly limits: KeyLimits
+  /** Null while the supervisor does not answer. */
+  readonly usage: KeyUsage | null
+}
+
+export type KeyState = 'active' | 'limited' | 'over_budget' | 'expired' | 'disabled'
+
+export interface GatewayKey extends Holder {
+  readonly origin: 'settings' | 'file'
+  readonly group: string | null
+  readonly enabled: boolean
+  readonly expires_at: string | null
+  readonly state: KeyState
+  /** Of a key with limits, since the start of the gateway. */
+  readonly last_used_at: string | null
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export interface KeyGroup extends Holder {
+  /** How many keys share its limits. */
+  readonly keys: number
+}
+
+export interface Keys {
+  /** Null without a keys file, as is the currency. */
+  readonly keys_revision: string | null
+  readonly currency: string | null
+  readonly data: readonly GatewayKey[]
+  readonly groups: readonly KeyGroup[]
+}
+
+/** What a limit shows: how full it is, and the same in words. */
+export interface Meter {
+  /** From 0 on; 1 and more is full. Undefined while the usage is not known. */
+  readonly share: number | undefined
+  readonly text: string
+  readonly note?: string
+}
+
+/** The meter of a counted limit; undefined where there is none. */
+export function readMeter({ limits, usage }: Holder, name: CountedLimit): Meter | undefined {
+  const limit = limits[name]
+  if (limit === undefined) return undefined
+  const used = usage?.[name]
+  return { share: used === undefined ? undefined : used / limit, text: `${formatCount(used)} of ${formatCount(limit)}` }
+}
+
+const PERIODS = { day: 'per day', week: 'per week', month: 'per month', total: 'in total' } as const
+
+/** The meter of a budget; undefined where there is none. */
+export function readBudget({ limits, usage }: Holder, currency: string | null): Meter | undefined {
+  const { budget } = limits
+  if (budget === undefined) return undefined
+  const spent = usage?.budget
+  const unit = currency === null ? '' : ` ${currency}`
+  // A period ends at midnight in UTC; the local date may be another.
+  const end = spent?.period_ends_at == null ? '' : `, until ${spent.period_ends_at.slice(0, 10)}`
+  return {
+    share: spent === undefined ? undefined : spent.cost / budget.amount,
+    text: `${formatAmount(spent?.cost)} of ${formatAmount(budget.amount)}${unit}`,
+    note: `${PERIODS[budget.period]}${end}`
+  }
+}
+
+/** The limits that one of these has: the columns of a table. */
+export function listUsedLimits(holders: readonly Holder[]): Array<CountedLimit | 'budget'> {
+  return [...COUNTED_LIMITS, 'budget' as const].filter(name => holders.some(({ limits }) => limits[name] !== undefined))
+}
+
+export const STATE_TITLES: Readonly<Record<KeyState, string>> = {
+  active: 'active',
+  limited: 'at its limit',
+  over_budget: 'over budget',
+  expired: 'expired',
+  disabled: 'disabled'
+}
