@@ -2,6 +2,9 @@
 
 import { connect, type Socket } from 'node:net'
 
+/** The key that the measured gateways expect. */
+export const LOAD_KEY = 'bench-key-0123456789'
+
 const HEAD_END = '\r\n\r\n'
 const CHUNKED_END = '\r\n0\r\n\r\n'
 
@@ -24,7 +27,7 @@ export function writeHttpRequest({ method = 'POST', path, port, body = '' }: Req
     `${method} ${path} HTTP/1.1`,
     `host: 127.0.0.1:${port}`,
     'content-type: application/json',
-    'authorization: Bearer bench-key-0123456789',
+    `authorization: Bearer ${LOAD_KEY}`,
     `content-length: ${Buffer.byteLength(body)}`
   ]
   return Buffer.from(`${head.join('\r\n')}${HEAD_END}${body}`)

@@ -12,6 +12,8 @@
 //
 // `npm run bench -- --memory` compares Responses whose answers are stored in SQLite to the same without a store.
 //
+// `npm run bench -- --limits` compares the product with limits of the key and of its group to the product without.
+//
 // `npm run bench -- --stores` measures how many records the writer of the traffic log stores in a second, and how long the questions of the
 // admin API take over many records with bodies (`--records`, a million by default; `--only postgres` for one store).
 //
@@ -30,6 +32,7 @@ import { type ComparedTargets, compareBuilds, type StartOrder } from './builds.t
 import { measureChains } from './chains.ts'
 import { findTarget, judgeGoals, planBridgeGoals, planGoals } from './goals.ts'
 import { measureIsolation } from './isolation.ts'
+import { LIMITS_RATIO_MAX, writeLimitedKeys } from './limits.ts'
 import { OBSERVATION_RATIO_MAX, startObservation } from './observation.ts'
 import { measureOutages } from './outage.ts'
 import { bridgeScenarios, type Scenario, scenarios } from './scenarios.ts'
@@ -43,6 +46,7 @@ const { values: flags } = parseArgs({
     against: { type: 'string' },
     isolation: { type: 'boolean', default: false },
     chains: { type: 'boolean', default: false },
+    limits: { type: 'boolean', default: false },
     memory: { type: 'boolean', default: false },
     observation: { type: 'boolean', default: false },
     outage: { type: 'boolean', default: false },
@@ -81,6 +85,7 @@ if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) 
 // A start of a program costs up to a tenth more or less than the next for its whole life, and other work on the machine makes single
 // rounds cost half as much again: several starts of each are compared, each by many short rounds in turn.
 const observation = flags.observation ? await startObservation() : undefined
+const limitedKeys = flags.limits ? writeLimitedKeys() : undefined
 const comparison = planComparison()
 const isComparison = comparison !== undefined
 const starts = flags.quick ? 2 : 4
@@ -127,6 +132,11 @@ function planComparison(): Comparison | undefined {
     const products = { off: root, on: root }
     const names = { old: 'off', new: 'on' }
     return { names, products, variables, ratioMax: MEMORY_RATIO_MAX, families: ['responses'] }
+  }
+  if (limitedKeys !== undefined) {
+    const products = { off: root, on: root }
+    const variables = { on: limitedKeys.variables }
+    return { names: { old: 'off', new: 'on' }, products, variables, ratioMax: LIMITS_RATIO_MAX }
   }
   if (flags.against === undefined) return undefined
   const products = { old: resolve(flags.against), new: root }
@@ -191,6 +201,7 @@ const isGood =
         ...pairs
       })
 await observation?.close()
+limitedKeys?.close()
 // Ended here, because a library that `stores.ts` imports ends a process that has nothing left to do with 0.
 // Two builds are compared for a person to read: figures are guarded by a look at the table, not by an exit code.
 process.exit(isGood || flags.against !== undefined ? 0 : 1)

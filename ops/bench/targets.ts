@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { findFreePort } from '../net/free-port.ts'
 import type { BodyShape } from './bodies.ts'
 import { PROVIDER_KEY_VARIABLE, writeBridgeProfile } from './bridge-profile.ts'
+import { LOAD_KEY } from './http-exchange.ts'
 import { chooseProcessors, moveTo } from './processors.ts'
 import { writeSplitProfile } from './split-profile.ts'
 
@@ -172,7 +173,7 @@ function startProduct({ checkout, port, variables, logFile, folder, nodeOptions 
       GATEWAY_PORT: String(port),
       GATEWAY_WORKERS: '1',
       GATEWAY_ENABLE_API_KEY_AUTH: 'true',
-      GATEWAY_API_KEY: 'bench-key-0123456789',
+      GATEWAY_API_KEY: LOAD_KEY,
       GATEWAY_LOG_FILENAME: logFile,
       GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `sqlite:${logFile}.sqlite`,
       ...variables
