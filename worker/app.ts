@@ -29,6 +29,7 @@ import type { RecordRoom } from './http/http-runtime.ts'
 import type { ListenOptions } from './http/listener.ts'
 import { listRunningRequests } from './http/running-requests.ts'
 import type { WebSockets } from './http/upgrade.ts'
+import type { Limiter } from './limits/limiter.ts'
 import type { StoreConnection } from './memory/store-connection.ts'
 import { createObservers } from './observation/create-observers.ts'
 import type { ProcessProbes } from './observation/metrics/probes.ts'
@@ -130,7 +131,8 @@ export async function createWorkerApp(
   followInventories(routes, options.control)
   const translator = createWorkerTranslator(options, parts, { routes, probes })
   const outbox = traffic?.outbox
-  const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator } })
+  const limiter = await openLimiter(options, parts)
+  const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator }, limiter })
   const observers = [...switchedOn, ...(parts.observers ?? [])]
   const { prices } = options
   const findPrice = prices && createPriceFinder(options.profiles.profiles, prices)
@@ -150,6 +152,7 @@ export async function createWorkerApp(
     writer,
     recordRoom,
     health,
+    limiter,
     memory: parts.memory ?? storeLink?.store
   })
   probes?.watchPool(translator)
@@ -206,6 +209,16 @@ function createFollowingRing({ settings, keys, control }: WorkerAppOptions): Key
   return ring
 }
 
+/** Holds the leases of keys with limits. With a keys file any key may get some, when it is read again. */
+async function openLimiter(
+  { limits }: WorkerAppOptions,
+  { clock = systemClock }: WorkerAppParts
+): Promise<Limiter | undefined> {
+  if (limits === undefined) return undefined
+  const { createLimiter } = await import('./limits/limiter.ts')
+  return createLimiter({ source: limits.leases, ...clock })
+}
+
 /** The link to the writer of traffic records, where there is one. */
 async function openTraffic(options: WorkerAppOptions): Promise<TrafficLink | undefined> {
   const { writerSocket, metrics, settings, workerId, log } = options
@@ -249,13 +262,14 @@ interface RuntimeParts {
   readonly writer: WriterConnection | undefined
   readonly recordRoom: RecordRoom | undefined
   readonly health: HealthReporter
+  readonly limiter: Limiter | undefined
   readonly memory: ResponseStore | undefined
 }
 
 function createRuntime(
   options: WorkerAppOptions,
   { faces, kinds, operations = servedOperations, clock = systemClock }: WorkerAppParts,
-  { routes, translator, observation, probes, writer, recordRoom, health, memory }: RuntimeParts
+  { routes, translator, observation, probes, writer, recordRoom, health, limiter, memory }: RuntimeParts
 ): WorkerRuntime {
   const { settings, profiles, credentials, revisions, control, fingerprintKey, log, version } = options
   const drainGate = createDrainGate()
@@ -313,6 +327,7 @@ function createRuntime(
     translator,
     clock,
     keyRing,
+    limiter,
     recordRoom
   }
 }

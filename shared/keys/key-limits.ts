@@ -7,12 +7,10 @@ export interface KeyLimits {
   readonly group: Limits
 }
 
-/** The limits of a key; undefined for one that has none. */
+/** The limits of a key. */
 export function readKeyLimits(
-  { group: groupName, limits }: Pick<GatewayKey, 'group' | 'limits'>,
+  { group, limits }: Pick<GatewayKey, 'group' | 'limits'>,
   { groups }: Pick<KeySet, 'groups'>
-): KeyLimits | undefined {
-  const group = groups.find(({ name }) => name === groupName)?.limits ?? {}
-  const hasLimits = Object.keys(limits).length > 0 || Object.keys(group).length > 0
-  return hasLimits ? { key: limits, group } : undefined
+): KeyLimits {
+  return { key: limits, group: groups.find(({ name }) => name === group)?.limits ?? {} }
 }

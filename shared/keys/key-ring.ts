@@ -4,6 +4,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { PresentedKey } from '../api-key.ts'
 import type { LimitName } from '../limits/leases.ts'
 import type { Secret } from '../secret.ts'
+import { type KeyLimits, readKeyLimits } from './key-limits.ts'
 import type { GatewayKey, KeySet, Limits } from './key-set.ts'
 import { type ModelScope, readModelScope } from './model-scope.ts'
 
@@ -19,6 +20,7 @@ export interface FoundKey {
   /** The limits that the key or its group has. */
   readonly limitNames: ReadonlySet<LimitName>
   readonly hasLimits: boolean
+  readonly limits: KeyLimits
   /** Milliseconds since the epoch. */
   readonly expiresAtMs: number | undefined
   readonly isEnabled: boolean
@@ -129,10 +131,13 @@ function createOwnKey(name: string): FoundKey {
     scope: undefined,
     limitNames: new Set(),
     hasLimits: false,
+    limits: NO_LIMITS,
     expiresAtMs: undefined,
     isEnabled: true
   }
 }
+
+const NO_LIMITS: KeyLimits = { key: {}, group: {} }
 
 function listSet(keySet: KeySet | undefined): NamedDigest[] {
   if (keySet === undefined) return []
@@ -143,14 +148,15 @@ function listSet(keySet: KeySet | undefined): NamedDigest[] {
 }
 
 function createFileKey(key: GatewayKey, { groups }: KeySet): FoundKey {
-  const group = key.group === undefined ? undefined : groups.find(({ name }) => name === key.group)
-  const limitNames = new Set([...listLimits(key.limits), ...listLimits(group?.limits ?? {})])
+  const limits = readKeyLimits(key, { groups })
+  const limitNames = new Set([...listLimits(limits.key), ...listLimits(limits.group)])
   return {
     name: key.name,
     group: key.group,
     scope: readModelScope(key, { groups }),
     limitNames,
     hasLimits: limitNames.size > 0,
+    limits,
     expiresAtMs: key.expiresAtMs,
     isEnabled: key.isEnabled
   }

@@ -28,7 +28,7 @@ export function createCallContext(
   context: RequestContext,
   { extraHeaders, wantsFileBytes = false, onLeftOut, profile }: CallContextOptions,
   { forwardsHeaders }: Pick<Executor, 'forwardsHeaders'>,
-  { plan, hooks }: { plan?: ExecutionPlan; hooks?: ChosenTarget['hooks'] } = {}
+  { plan, hooks }: { plan?: ExecutionPlan; hooks?: ChosenTarget['hooks'] | undefined } = {}
 ): CallContext {
   const { requestId, signal } = context
   const headers = forwardsHeaders ? planHeaders(log, context, extraHeaders) : NO_HEADERS

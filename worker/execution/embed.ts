@@ -15,12 +15,12 @@ export async function embedTexts(
   context: RequestContext,
   { operation, translated }: { operation: EmbeddingsOperation; translated: TranslatedEmbeddings }
 ): Promise<WrittenEmbeddings> {
-  const { calls, counts, plan, targeting, extraHeaders, requestedModel, answer } = translated
+  const { calls, counts, plan, targeting, tokenEstimate, extraHeaders, requestedModel, answer } = translated
   const readResponse = ({ bytes, ...head }: ResourceResponse) =>
     runtime.translator.translateEmbeddingsResponse({ operation, plan, bytes, head, counts, answer }, context.signal)
   const written = await execute(
     runtime,
-    { context, plan, targeting },
+    { context, plan, targeting, tokenEstimate },
     { extraHeaders, requestedModel },
     async (executor, callContext, place) => {
       const placed = calls.map(call => place(call))

@@ -5,6 +5,7 @@ import type { KeyRing } from '../../shared/keys/key-ring.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
+import type { Limiter } from '../limits/limiter.ts'
 import type { Observation } from '../observation/observation.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { DrainGate } from './drain-gate.ts'
@@ -24,6 +25,8 @@ export interface HttpRuntime {
   readonly clock: Clock
   /** The keys that clients may present. */
   readonly keyRing: KeyRing
+  /** Admits requests of keys with limits; undefined without a keys file. */
+  readonly limiter?: Limiter | undefined
   /** Room for the traffic record of a request; undefined where no request waits for it. */
   readonly recordRoom?: RecordRoom | undefined
 }

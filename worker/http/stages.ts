@@ -120,6 +120,8 @@ export function acceptCredentials(runtime: HttpRuntime): Stage {
     if (context.traits === undefined) return
     try {
       context.authorization = check(request, context.traits)
+      // Responses of all routes tell a client how much of its limits is left.
+      if (context.apiKey?.hasLimits === true) context.limitState = runtime.limiter?.open(context.apiKey)
     } catch (error) {
       // Nothing of a request without the admin key is read.
       if (context.traits.access === 'admin-key') throw error

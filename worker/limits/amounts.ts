@@ -6,10 +6,13 @@ const COUNTERS = ['requests', 'tokens', 'slots'] as const
 
 export const NO_AMOUNTS: LeaseAmounts = { requests: 0, tokens: 0, slots: 0 }
 
-/** What a request takes of the counters that its key has. */
+/**
+ * What a request takes of the counters that its key has. A budget has no counter of its own: the requests of its leases bound how many are
+ * admitted before the supervisor is asked again.
+ */
 export function countAmounts(limitNames: ReadonlySet<LimitName>, tokens: number): LeaseAmounts {
   return {
-    requests: limitNames.has('requests_per_minute') ? 1 : 0,
+    requests: limitNames.has('requests_per_minute') || limitNames.has('budget') ? 1 : 0,
     tokens: limitNames.has('tokens_per_minute') ? tokens : 0,
     slots: limitNames.has('concurrent_requests') ? 1 : 0
   }

@@ -123,21 +123,12 @@ export class KeyAccount {
     switch (answer.kind) {
       case 'granted':
         this.#hold(answer)
-        // Those for which there is nothing to count are admitted by the answer itself.
-        for (const waiter of group) if (!waiter.isOver) this.#admit(waiter)
-        this.#dropEmpty()
+        this.#serveAll(group, groups)
         return
       case 'refused':
         this.#meters.note(answer.meters, NO_AMOUNTS, this.#options.nowMs())
-        if (group.length > 1) {
-          const half = Math.ceil(group.length / 2)
-          groups.unshift(group.slice(0, half), group.slice(half))
-          return
-        }
-        for (const waiter of group) {
-          waiter.refuse(answer)
-          this.#refuseAlike(waiter, answer, groups)
-        }
+        if (group.length > 1) splitGroup(group, groups)
+        else for (const waiter of group) this.#refuseAlike(waiter, answer, groups)
         return
       case 'unavailable':
         for (const waiter of [...group, ...groups.flat(), ...this.#takeWaiters()]) waiter.refuse(answer)
@@ -163,10 +154,10 @@ export class KeyAccount {
     }
   }
 
-  /** Requests that want as much of what was just refused get the same answer. */
+  /** A request is refused, and those that want as much of what it lacks get the same answer. */
   #refuseAlike(refused: Waiter, answer: Extract<Refused, { kind: 'refused' }>, groups: Waiter[][]): void {
     const isAlike = ({ amounts }: Waiter) => isRefusedToo(answer.refusal.limit, refused.amounts, amounts)
-    for (const waiter of [...groups.flat(), ...this.#waiters]) if (isAlike(waiter)) waiter.refuse(answer)
+    for (const waiter of [refused, ...groups.flat(), ...this.#waiters]) if (isAlike(waiter)) waiter.refuse(answer)
     for (const group of groups) group.splice(0, group.length, ...group.filter(waiter => !isAlike(waiter)))
     this.#waiters = this.#waiters.filter(waiter => !isAlike(waiter))
   }
@@ -177,12 +168,25 @@ export class KeyAccount {
     this.#lease = { rest: amounts, grantedAtMs, oldAtMs: nowMs + this.#options.leaseAgeMaxMs }
   }
 
-  #admit(waiter: Waiter): void {
+  /**
+   * Admits all requests of a question from its lease. The supervisor bounds a question by the whole limit, so that requests of one turn may
+   * be more than that: the rest is asked for again.
+   */
+  #serveAll(group: Waiter[], groups: Waiter[][]): void {
+    const rest = group.filter(waiter => !waiter.isOver && !this.#serve(waiter))
+    if (this.#lease !== undefined) this.#options.onHeld()
+    if (rest.length > 0 && rest.length < group.length) groups.unshift(rest)
+    else if (rest.length > 1) splitGroup(rest, groups)
+    else for (const waiter of rest) this.#admitAlone(waiter)
+  }
+
+  /** The lease is for this request alone, and has less than was asked for: the limit was changed meanwhile. */
+  #admitAlone(waiter: Waiter): void {
     const lease = this.#lease
+    this.#lease = undefined
     if (lease === undefined) return
-    lease.rest = subtractAmounts(lease.rest, waiter.amounts)
-    this.#meters.take(waiter.amounts)
-    waiter.admit({ amounts: waiter.amounts, grantedAtMs: lease.grantedAtMs })
+    this.#meters.take(lease.rest)
+    waiter.admit({ amounts: lease.rest, grantedAtMs: lease.grantedAtMs })
   }
 
   /** Admits a request from the lease that is held. */
@@ -194,18 +198,17 @@ export class KeyAccount {
 
   #takeFromLease(amounts: LeaseAmounts): Reservation | undefined {
     const lease = this.#lease
-    // Without a counter only the supervisor knows whether a budget is spent.
-    if (lease === undefined || isNothing(amounts) || !covers(lease.rest, amounts)) return undefined
+    if (lease === undefined || !covers(lease.rest, amounts)) return undefined
     if (lease.oldAtMs <= this.#options.nowMs()) return undefined
     lease.rest = subtractAmounts(lease.rest, amounts)
     this.#meters.take(amounts)
-    this.#dropEmpty()
+    if (isNothing(lease.rest)) this.#lease = undefined
     return { amounts, grantedAtMs: lease.grantedAtMs }
   }
+}
 
-  #dropEmpty(): void {
-    if (this.#lease === undefined) return
-    if (isNothing(this.#lease.rest)) this.#lease = undefined
-    else this.#options.onHeld()
-  }
+/** Puts the two halves in front of the groups that wait. */
+function splitGroup(group: readonly Waiter[], groups: Waiter[][]): void {
+  const half = Math.ceil(group.length / 2)
+  groups.unshift(group.slice(0, half), group.slice(half))
 }

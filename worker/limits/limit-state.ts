@@ -1,6 +1,7 @@
 // What a request of a limited key keeps of its limits while it runs (keys.md 2 and 3).
 import type { LeaseAmounts, Meters } from '../../shared/limits/leases.ts'
 
+/** What a client may be told. */
 export interface LimitState {
   /** The name of the key. */
   readonly key: string
@@ -11,4 +12,14 @@ export interface LimitState {
    * used. Undefined before the first answer of the supervisor.
    */
   readMeters(): Meters | undefined
+}
+
+/** The same, for the code that leads the request to its provider. */
+export interface RunningLimitState extends LimitState {
+  /** Whether the key has a limit of tokens: then its requests are estimated before they are admitted. */
+  readonly countsTokens: boolean
+  /** An attempt to call the provider begins. */
+  attemptStarted(): void
+  /** An attempt has ended. `status`: of the response, or the one that an error in its content states. */
+  attemptEnded(outcome: { readonly wasSent: boolean; readonly status: number | undefined }): void
 }

@@ -1,15 +1,13 @@
 // Admits the requests of keys with limits, and settles them (keys.md 2 and 3). The counters are the supervisor's; a worker holds leases of
 // them, and sends what it has to say in one message per turn of the event loop.
-import type { LeaseAmounts, LeaseSource, Settlement } from '../../shared/limits/leases.ts'
+import { LEASE_AGE_MAX_MS, type LeaseAmounts, type LeaseSource, type Settlement } from '../../shared/limits/leases.ts'
 import type { GatewayError } from '../normalized/index.ts'
 import type { TokenEstimate } from './estimate-tokens.ts'
 import { KeyAccount, type Refused, type Reservation, type Waiter } from './key-account.ts'
+import type { LimitState } from './limit-state.ts'
 import { refuseRequest, refuseUnavailable } from './refusals.ts'
-import { type LimitedKey, type RequestEnd, RequestLimits } from './request-limits.ts'
+import { type LimitedKey, type RequestEnd, RequestLimits, readRequestLimits } from './request-limits.ts'
 import { createSettlements } from './settlements.ts'
-
-/** How old an unused lease becomes before it is given back. */
-const LEASE_AGE_MAX_MS = 100
 
 /** The longest that a request waits: the supervisor answers each question sooner, and a request may be part of several. */
 const WAIT_MAX_MS = 4_000
@@ -24,7 +22,7 @@ export interface Limiter {
    * Takes what the request needs; undefined where that was done at once. A request that has it already takes nothing more. Rejects with
    * `rate_limit_exceeded`, `budget_exceeded`, `limits_unavailable`, and the reason of `signal`.
    */
-  admit(request: RequestLimits, estimate: TokenEstimate | undefined, signal: AbortSignal): Promise<void> | undefined
+  admit(state: LimitState, estimate: TokenEstimate | undefined, signal: AbortSignal): Promise<void> | undefined
   /** The request has ended. A second call does nothing. */
   settle(request: RequestLimits, end: RequestEnd): void
   /** Gives everything back and admits no further request. */
@@ -186,8 +184,9 @@ export function createLimiter({ source, monotonicMs, nowMs, timers = systemTimer
 
   return {
     open: key => new RequestLimits(key, findAccount(key.name)),
-    admit(request, estimate, signal) {
-      if (request.reserved !== undefined) return undefined
+    admit(state, estimate, signal) {
+      const request = readRequestLimits(state)
+      if (request === undefined || request.reserved !== undefined) return undefined
       if (isClosed || waiting >= WAITING_MAX) return Promise.reject(refuseUnavailable())
       if (signal.aborted) return Promise.reject(signal.reason)
       const amounts = request.countAmounts(estimate)

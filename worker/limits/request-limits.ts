@@ -5,7 +5,7 @@ import type { NormalizedEvent } from '../normalized/index.ts'
 import { countAmounts } from './amounts.ts'
 import { createGeneratedTokens, type TokenEstimate } from './estimate-tokens.ts'
 import type { KeyAccount, Reservation } from './key-account.ts'
-import type { LimitState } from './limit-state.ts'
+import type { LimitState, RunningLimitState } from './limit-state.ts'
 
 /** A key as the key ring has it. */
 export interface LimitedKey {
@@ -26,7 +26,7 @@ export interface RequestEnd {
 
 const NO_ESTIMATE: TokenEstimate = { input: 0, output: 0 }
 
-export class RequestLimits implements LimitState {
+export class RequestLimits implements RunningLimitState {
   readonly limitedKey: LimitedKey
   readonly #account: KeyAccount
   readonly #generated = createGeneratedTokens()
@@ -64,14 +64,14 @@ export class RequestLimits implements LimitState {
   }
 
   /**
-   * An input that fits the limit is admitted with any output limit: that is only a bound, and the response is settled by what it has. Else a
-   * key with a small limit could never send the requests of clients that ask for the most.
+   * A request takes a whole limit at most: an output limit is only a bound, and the response is settled by what it has. Else a key with a
+   * small limit could never send the requests of clients that ask for the most.
    */
   #boundEstimate({ input, output }: TokenEstimate): number {
     const { key, group } = this.limitedKey.limits
     const { tokensPerMinute: own = Number.POSITIVE_INFINITY } = key
     const { tokensPerMinute: shared = Number.POSITIVE_INFINITY } = group
-    return Math.max(input, Math.min(input + output, own, shared))
+    return Math.min(input + output, own, shared)
   }
 
   admitted(reservation: Reservation): void {
@@ -82,7 +82,6 @@ export class RequestLimits implements LimitState {
     this.#attempts += 1
   }
 
-  /** `status`: of the response, or the one that an error in its content states. */
   attemptEnded({ wasSent, status = 200 }: { wasSent: boolean; status: number | undefined }): void {
     if (!wasSent || status >= 400) this.#vainAttempts += 1
   }
@@ -115,4 +114,9 @@ export class RequestLimits implements LimitState {
     const output = isWhole ? (outputTokens ?? generated) : Math.max(outputTokens ?? 0, generated)
     return input + output
   }
+}
+
+/** What the limiter has written into a request; undefined for a request of a key without limits. */
+export function readRequestLimits(state: LimitState | undefined): RequestLimits | undefined {
+  return state instanceof RequestLimits ? state : undefined
 }

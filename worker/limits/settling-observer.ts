@@ -3,7 +3,7 @@
 import type { NormalizedEvent } from '../normalized/index.ts'
 import type { LimitState } from './limit-state.ts'
 import type { Limiter } from './limiter.ts'
-import { RequestLimits } from './request-limits.ts'
+import { readRequestLimits } from './request-limits.ts'
 
 interface SettledRequest {
   readonly limitState?: LimitState | undefined
@@ -17,7 +17,7 @@ interface EndFacts {
     readonly inputTokens?: number
     readonly outputTokens?: number
     readonly totalTokens?: number
-    readonly costNanos?: number | null
+    readonly costNanos?: number
   }
 }
 
@@ -26,12 +26,12 @@ export function createSettlingObserver(limiter: Pick<Limiter, 'settle' | 'close'
   return {
     name: 'limits',
     /** Only a key with a limit of tokens needs what was generated, for providers that count nothing. */
-    follows: (request: SettledRequest) => findLimits(request)?.countsTokens === true,
+    follows: (request: SettledRequest) => readRequestLimits(request.limitState)?.countsTokens === true,
     events(request: SettledRequest, events: readonly NormalizedEvent[]) {
-      findLimits(request)?.generated(events)
+      readRequestLimits(request.limitState)?.generated(events)
     },
     closed(request: SettledRequest, { isComplete, errorType, facts }: EndFacts) {
-      const limits = findLimits(request)
+      const limits = readRequestLimits(request.limitState)
       if (limits === undefined) return
       limiter.settle(limits, {
         inputTokens: facts.inputTokens,
@@ -45,8 +45,4 @@ export function createSettlingObserver(limiter: Pick<Limiter, 'settle' | 'close'
       limiter.close()
     }
   }
-}
-
-function findLimits({ limitState }: SettledRequest): RequestLimits | undefined {
-  return limitState instanceof RequestLimits ? limitState : undefined
 }

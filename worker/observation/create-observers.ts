@@ -5,6 +5,7 @@ import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
+import type { Limiter } from '../limits/limiter.ts'
 import type { Outbox } from '../traffic/outbox.ts'
 import type { CaptureRules } from '../translation/captured-body.ts'
 import type { Translator } from '../translation/translator.ts'
@@ -27,6 +28,8 @@ export interface ObserverDependencies {
   readonly metrics?: { readonly registry: MetricRegistry } | undefined
   /** Where traffic records go, and what writes the bodies in them; undefined while the traffic log is off. */
   readonly traffic?: TrafficDependencies | undefined
+  /** Where requests of keys with limits are settled; undefined where no key can have any. */
+  readonly limiter?: Limiter | undefined
 }
 
 export interface TrafficDependencies {
@@ -36,7 +39,7 @@ export interface TrafficDependencies {
 
 /** Resolves with the observers that the settings switch on, in the order in which they are notified. */
 export async function createObservers(dependencies: ObserverDependencies): Promise<RequestObserver[]> {
-  const { settings, profiles, control, metrics, traffic } = dependencies
+  const { settings, profiles, control, metrics, traffic, limiter } = dependencies
   const observers: RequestObserver[] = []
   // First, because it gives a request the trace context that the others name.
   if (isTraced(settings)) {
@@ -55,6 +58,10 @@ export async function createObservers(dependencies: ObserverDependencies): Promi
     observers.push(createMetricsObserver({ registry: metrics.registry, labelModel }))
   }
   if (traffic !== undefined) observers.push(await loadTrafficLog(dependencies, traffic))
+  if (limiter !== undefined) {
+    const { createSettlingObserver } = await import('../limits/settling-observer.ts')
+    observers.push(createSettlingObserver(limiter))
+  }
   return observers
 }
 

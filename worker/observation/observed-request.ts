@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { computeCostNanos } from '../../shared/prices.ts'
-import type { LimitState } from '../limits/limit-state.ts'
+import type { RunningLimitState } from '../limits/limit-state.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { Protocol } from '../operations/operation.ts'
 import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
@@ -59,7 +59,7 @@ export abstract class ObservedRequest implements RequestView {
   abstract readonly clientRequestId: string | undefined
   apiKeyName: string | undefined
   traceContext: TraceContext | undefined
-  limitState: LimitState | undefined
+  limitState: RunningLimitState | undefined
   metricsState: object | undefined
   trafficState: object | undefined
 

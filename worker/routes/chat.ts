@@ -1,7 +1,7 @@
 // A chat operation of any family: read, plan, execute, write. Families differ only in their client face.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { execute } from '../execution/execute.ts'
+import { admitEarly, execute } from '../execution/execute.ts'
 import { createNotices } from '../execution/notice.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { BackgroundTurn } from '../memory/background-response.ts'
@@ -75,18 +75,23 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
       notices.note(context, call.plan.publicModel, turn?.shiftFields(paths) ?? paths)
     if (call.leftOut !== undefined) onLeftOut(call.leftOut)
     const options = { isStream, extraHeaders, requestedModel, wantsFileBytes: carriesFileBytes, onLeftOut }
-    const { plan, targeting } = call
-    return execute(runtime, { context, plan, targeting }, options, async (executor, callContext, place) => {
-      const sink = open()
-      try {
-        await executor.chat(place(call), callContext, sink)
-        await sink.finish()
-      } catch (thrown) {
-        const error = toGatewayError(thrown)
-        if (!(await sink.fail(error))) throw thrown
-        context.failed(error)
+    const { plan, targeting, tokenEstimate } = call
+    return execute(
+      runtime,
+      { context, plan, targeting, tokenEstimate },
+      options,
+      async (executor, callContext, place) => {
+        const sink = open()
+        try {
+          await executor.chat(place(call), callContext, sink)
+          await sink.finish()
+        } catch (thrown) {
+          const error = toGatewayError(thrown)
+          if (!(await sink.fail(error))) throw thrown
+          context.failed(error)
+        }
       }
-    })
+    )
   }
 
   /** A function of its own: while the response is written, nothing refers to the client's body. */
@@ -100,7 +105,9 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const bytes = turn?.bytes ?? context.body
     const kept = turn === undefined ? {} : { turn: turn.response, storesByDefault: false }
     const read = { requestId, ...outside, ...refusal, ...kept }
-    return runtime.translator.translateChat({ protocol, apiMode, bytes, context: read, description }, signal)
+    const estimatesTokens = context.limitState?.countsTokens
+    const job = { protocol, apiMode, bytes, context: read, description, estimatesTokens }
+    return runtime.translator.translateChat(job, signal)
   }
 
   async function read(
@@ -146,6 +153,8 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
         if (!turn.shorten(thrown)) throw thrown
         return read(context, outside, turn)
       })
+      // A client that is beyond its limits is told so, and no response begins.
+      await admitEarly(runtime, { context, ...call }, { requestedModel: call.request.model })
       isStarted = true
       await operation.runInBackground?.({
         reply,

@@ -20,7 +20,9 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime, operation: Embed
   ): Promise<void> {
     const { requestId, apiMode, body: bytes, signal, descriptionOptions: description } = context
     const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
-    const job = { operation, apiMode, bytes, context: { requestId, ...outside, ...refusal }, description }
+    const read = { requestId, ...outside, ...refusal }
+    const estimatesTokens = context.limitState?.countsTokens
+    const job = { operation, apiMode, bytes, context: read, description, estimatesTokens }
     const translated = await runtime.translator.translateEmbeddings(job, signal)
     if (translated.description !== undefined) context.described(translated.description)
     notices.note(context, translated.plan.publicModel, translated.leftOut)

@@ -6,13 +6,13 @@ import { planChat } from '../bridge/plan-chat.ts'
 import { readForRoute, resolveRoute } from '../bridge/resolve-route.ts'
 import { standInFor } from '../bridge/stand-in.ts'
 import { assertBounded, type JsonObject, type NormalizedRequest } from '../normalized/index.ts'
+import { importOnce } from '../performance/import-once.ts'
 import type { ReadContext } from '../protocols/client-face.ts'
 import { clientFaces, findProviderFace } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
 import { editBody } from '../protocols/shared/spans.ts'
 import type { ChatCall } from '../providers/types.ts'
 import { describeConversation } from '../targets/conversation.ts'
-import type { DescriptionOptions } from './call-description.ts'
 import { readBodyWithTexts } from './json-body.ts'
 import { loadDescriptions } from './load-descriptions.ts'
 import { writeBody } from './received-texts.ts'
@@ -108,27 +108,38 @@ function readNamed(read: () => NormalizedRequest, body: JsonObject, context: Rea
 }
 
 /**
- * Like `translateChat`; where the job asks for it, the call is also described for observers. Its request has only what the writer of the
+ * Like `translateChat`; where the job asks for it, the call is also described for observers, and its tokens are estimated. Its request has only what the writer of the
  * response needs.
  */
 export function translateObservedChat(
   job: ChatJob,
   environment: TaskEnvironment
 ): TranslatedChat | Promise<TranslatedChat> {
-  const { description } = job
+  const { description, estimatesTokens } = job
   const call = translateChat(job, environment)
-  if (description !== undefined) return addDescription(call, job.protocol, description)
+  if (description !== undefined || estimatesTokens === true) return addFacts(call, job)
   dropWrittenParts(call.request)
   return call
 }
 
-async function addDescription(
+const loadEstimates = importOnce(() => import('../limits/estimate-tokens.ts'))
+
+/** What is wanted of the request besides its call. */
+async function addFacts(
   call: TranslatedChat,
-  protocol: ChatJob['protocol'],
-  options: DescriptionOptions
+  { protocol, description, estimatesTokens, bytes }: ChatJob
 ): Promise<TranslatedChat> {
-  const { describeChat } = await loadDescriptions()
-  call.description = describeChat(call.request, protocol, options)
+  // Before anything is waited for: the bytes may be moved to the provider.
+  const bodyBytes = bytes.byteLength
+  if (description !== undefined) {
+    const { describeChat } = await loadDescriptions()
+    call.description = describeChat(call.request, protocol, description)
+  }
+  if (estimatesTokens === true) {
+    const { estimateChat } = await loadEstimates()
+    const { outputTokensMax } = call.plan.capabilities ?? {}
+    call.tokenEstimate = estimateChat(call.request, { bodyBytes, outputTokensMax })
+  }
   dropWrittenParts(call.request)
   return call
 }

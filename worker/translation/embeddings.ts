@@ -13,6 +13,7 @@ import {
   type JsonValue,
   unsupportedSemantic
 } from '../normalized/index.ts'
+import { importOnce } from '../performance/import-once.ts'
 import { EMBEDDING_OPTIONS, type EmbeddingsInput } from '../protocols/client-face.ts'
 import { type EmbeddingsOperation, embeddingsFaces, findProviderFace } from '../protocols/registry.ts'
 import { readModelAlone } from '../protocols/shared/model.ts'
@@ -27,6 +28,8 @@ import type {
   TranslatedEmbeddings,
   WrittenEmbeddings
 } from './types.ts'
+
+const loadEstimates = importOnce(() => import('../limits/estimate-tokens.ts'))
 
 /** The protocol of each operation, for the cell of its route. */
 const PROTOCOLS: Readonly<Record<EmbeddingsOperation, ClientProtocol>> = {
@@ -95,6 +98,10 @@ export async function translateEmbeddings(
     answer: { model: requestedModel ?? plan.upstreamModel, encoding }
   }
   if (targeting !== undefined) translated.targeting = targeting
+  if (job.estimatesTokens === true) {
+    const { estimateTexts } = await loadEstimates()
+    translated.tokenEstimate = estimateTexts(texts)
+  }
   if (job.description !== undefined) {
     const { describeEmbeddings } = await loadDescriptions()
     translated.description = describeEmbeddings(read, texts, { user: received.user, options: job.description })

@@ -53,9 +53,13 @@ export function createPlainChats(environment: Pick<TaskEnvironment, 'settings' |
     }
   )
   return {
-    // A description is made of the whole request, and a turn of the gateway's memory has an id of its own (memory.md 3).
-    mayTranslate: ({ protocol, description, context: { refusesUnsupported, turn } }) =>
-      description === undefined && refusesUnsupported !== true && turn === undefined && outlines.has(protocol),
+    // Descriptions and estimates are made of the whole request, and a turn of the gateway's memory has an id of its own (memory.md 3).
+    mayTranslate: ({ protocol, description, estimatesTokens, context: { refusesUnsupported, turn } }) =>
+      description === undefined &&
+      estimatesTokens !== true &&
+      refusesUnsupported !== true &&
+      turn === undefined &&
+      outlines.has(protocol),
     translate({ protocol, apiMode, bytes, context: { requestId, path, wireHeaders = NO_HEADERS } }) {
       const read = outlines.get(protocol)?.read(bytes)
       if (read === undefined) return undefined

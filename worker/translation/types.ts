@@ -1,6 +1,7 @@
 // The jobs of the translation, inline or in a thread, and the form in which their results cross a thread boundary.
 
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
+import type { TokenEstimate } from '../limits/estimate-tokens.ts'
 import type {
   ClientProtocol,
   ErrorCode,
@@ -25,6 +26,8 @@ interface RequestJob {
   context: ReadContext
   /** Describe the request for observers. */
   description?: DescriptionOptions | undefined
+  /** Estimate the tokens of the request, for a key with a limit of tokens (keys.md 2). */
+  estimatesTokens?: boolean | undefined
 }
 
 export interface ChatJob extends RequestJob {
@@ -36,12 +39,17 @@ interface Described {
   description?: CallDescription
 }
 
+interface Estimated {
+  /** Where the job asks for it. */
+  tokenEstimate?: TokenEstimate
+}
+
 /** Of an alias with several deployments: how the call is sent to each of them. */
 interface Targeted {
   targeting?: Targeting
 }
 
-export interface TranslatedChat extends ChatCall, Described, Targeted {
+export interface TranslatedChat extends ChatCall, Described, Estimated, Targeted {
   /** Without its messages once it came back from a thread: no later step needs them. */
   request: NormalizedRequest
   /** The client's fields that the route leaves out; absent where it sends all of them (decisions.md 70). */
@@ -84,7 +92,7 @@ export interface TranslatedTokenCount extends TranslatedTexts, Pick<ResourceCall
   isSameWire?: true
 }
 
-export interface TranslatedEmbeddings extends TranslatedTexts, Pick<ResourceCall, 'plan'> {
+export interface TranslatedEmbeddings extends TranslatedTexts, Estimated, Pick<ResourceCall, 'plan'> {
   /** At least one; several where the wire takes fewer texts at once than the request has. */
   calls: ResourceCall[]
   /** How many texts each call has. */

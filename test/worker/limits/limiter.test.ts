@@ -147,12 +147,12 @@ t.test('no request waits without a deadline', async t => {
   t.ok(bench.questions[0]?.signal.aborted)
 })
 
-t.test('a key with a budget and no counter asks for every request', async t => {
+t.test('a key with a budget asks as its leases say', async t => {
   const bench = openBench()
   const key = limitedKey({ budget: { amount: 5, period: 'month' } })
   const first = start(bench, key)
   await bench.endTurn()
-  bench.questions[0]?.answer(granted({ amounts: {} }))
+  bench.questions[0]?.answer(granted({ amounts: { requests: 1 } }))
   await bench.endTurn()
   t.equal(first.outcome, 'admitted')
   const second = start(bench, key)
@@ -275,4 +275,22 @@ t.test('a closed limiter has given everything back and admits nothing', async t 
   const late = start(bench, perMinute)
   await bench.endTurn()
   t.equal(late.outcome, 'limits_unavailable')
+})
+
+t.test('requests of one turn that need more than a whole limit are admitted one after the other', async t => {
+  const bench = openBench()
+  const key = limitedKey({ tokensPerMinute: 100 })
+  const requests = [1, 2, 3].map(() => start(bench, key, { input: 40, output: 10 }))
+  await bench.endTurn()
+  t.equal(bench.questions[0]?.amounts.tokens, 150)
+  // The supervisor bounds a question by the whole limit.
+  bench.questions[0]?.answer(granted({ amounts: { tokens: 100 } }))
+  await bench.endTurn()
+  t.strictSame(
+    requests.map(({ outcome }) => outcome),
+    ['admitted', 'admitted', undefined]
+  )
+  bench.questions[1]?.answer(refused('tokens_per_minute'))
+  await bench.endTurn()
+  t.equal(requests[2]?.outcome, 'rate_limit_exceeded')
 })

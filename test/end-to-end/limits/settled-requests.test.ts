@@ -1,0 +1,150 @@
+// Each way in which a request ends gives its slot back once and settles its tokens (keys.md 6, cases 8 and 9).
+import t, { type Test } from 'tap'
+import { type Family, families, openStream, type Question, send as sendQuestion } from '../bridge/families.ts'
+import {
+  ALIAS,
+  answerChat,
+  auth,
+  type ChatAnswer,
+  GONE_ALIAS,
+  type LimitedGateway,
+  startLimited,
+  wantsStream
+} from './support.ts'
+
+const limits = { requestsPerMinute: 1000, tokensPerMinute: 1_000_000, concurrentRequests: 50 }
+/** 100 tokens by the estimate. */
+const prompt = 'p'.repeat(400)
+/** 50 tokens by the estimate. */
+const text = 't'.repeat(200)
+
+type Answer = Omit<ChatAnswer, 'isStream'> | { status: number }
+
+let answer: Answer
+
+const start = (t: Test) =>
+  startLimited(t, { limits }, (request, response) => {
+    if ('status' in answer) response.writeHead(answer.status, { 'content-type': 'application/json' }).end('{}')
+    else answerChat(response, { ...answer, isStream: wantsStream(request) })
+  })
+
+const question = (changes: Partial<Question> = {}): Question => ({ model: ALIAS, prompt, headers: auth(), ...changes })
+
+/** Runs a request to its end, and returns what it has used of the limit of tokens. */
+async function use(gateway: LimitedGateway, run: () => Promise<unknown>): Promise<number> {
+  const before = gateway.used('tokens_per_minute')
+  const freed = gateway.settlements.reduce((sum, { freedSlots }) => sum + freedSlots, 0)
+  const requests = gateway.used('requests_per_minute')
+  await run()
+  await gateway.settled(freed + 1)
+  t.equal(gateway.used('concurrent_requests'), 0, 'the slot is free')
+  t.equal(gateway.used('requests_per_minute'), requests + 1, 'the request counts')
+  return gateway.used('tokens_per_minute') - before
+}
+
+async function eachForm(t: Test, check: (t: Test, family: Family, isStream: boolean) => Promise<void>): Promise<void> {
+  for (const family of families) {
+    for (const isStream of [false, true]) {
+      await t.test(`${family.name}, ${isStream ? 'streamed' : 'whole'}`, t => check(t, family, isStream))
+    }
+  }
+}
+
+t.test('keys 8, 9: a response is settled by the usage that its provider reports', async t => {
+  const gateway = await start(t)
+  await eachForm(t, async (t, family, isStream) => {
+    answer = { text, usage: [70, 20] }
+    t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ isStream }))), 90)
+  })
+})
+
+t.test('keys 8, 9: without a usage it is settled by the estimate of its request and its response', async t => {
+  const gateway = await start(t)
+  await eachForm(t, async (t, family, isStream) => {
+    answer = { text }
+    t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ isStream }))), 150)
+  })
+})
+
+t.test('keys 8, 9: a stream that breaks off is settled by what was generated', async t => {
+  const gateway = await start(t)
+  answer = { text, isBroken: true }
+  for (const family of families) {
+    t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ isStream: true }))), 150, family.name)
+  }
+})
+
+t.test('keys 8, 9: a client that leaves is charged what was used', async t => {
+  const gateway = await start(t)
+  answer = { text, isHeld: true }
+  for (const family of families) {
+    const leave = async () => {
+      const abortion = new AbortController()
+      const response = await openStream(gateway.url, family, question({ isStream: true }), abortion.signal)
+      await response.body?.getReader().read()
+      abortion.abort()
+    }
+    t.equal(await use(gateway, leave), 150, family.name)
+  }
+})
+
+t.test('keys 8, 9: a request that its provider refuses has used no tokens', async t => {
+  const gateway = await start(t)
+  answer = { status: 500 }
+  await eachForm(t, async (t, family, isStream) => {
+    const refuse = async () => {
+      const { status } = await sendQuestion(gateway.url, family, question({ isStream }))
+      t.ok(status >= 500)
+    }
+    t.equal(await use(gateway, refuse), 0)
+  })
+})
+
+t.test('keys 8, 9: a request that could not be sent has used no tokens', async t => {
+  const gateway = await start(t)
+  await eachForm(t, async (t, family, isStream) => {
+    const fail = async () => {
+      const { status } = await sendQuestion(gateway.url, family, question({ isStream, model: GONE_ALIAS }))
+      t.ok(status >= 500)
+    }
+    t.equal(await use(gateway, fail), 0)
+  })
+})
+
+t.test('keys 8, 9: a drain settles the requests that it ends', async t => {
+  const gateway = await start(t)
+  answer = { text, isHeld: true }
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  const drain = async () => {
+    const response = await openStream(gateway.url, family, question({ isStream: true }))
+    await response.body?.getReader().read()
+    gateway.app.startDraining()
+    gateway.app.cancelActive()
+  }
+  t.equal(await use(gateway, drain), 150)
+})
+
+t.test('keys 8: an estimate is the same for a body that goes on as it is, one with a wrong shape aside', async t => {
+  const gateway = await start(t)
+  answer = { text: '' }
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  // Parts take the general way; the provider of the client's own wire gets plain messages without a look at them.
+  const parts = [{ role: 'user', content: [{ type: 'text', text: prompt }] }]
+  t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question())), 100)
+  t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ more: { messages: parts } }))), 100)
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
+  const pictured = [{ role: 'user', content: [{ type: 'text', text: prompt }, image] }]
+  t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ more: { messages: pictured } }))), 1100)
+})
+
+t.test('keys 19: requests of a key without limits ask for nothing', async t => {
+  const gateway = await start(t)
+  answer = { text, usage: [70, 20] }
+  for (const family of families) {
+    const { status } = await sendQuestion(gateway.url, family, question({ headers: auth('unlimited-key-0123456789') }))
+    t.equal(status, 200)
+  }
+  t.strictSame(gateway.asked, [])
+})
