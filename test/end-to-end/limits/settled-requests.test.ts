@@ -139,6 +139,27 @@ t.test('keys 8: an estimate is the same for a body that goes on as it is, one wi
   t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ more: { messages: pictured } }))), 1100)
 })
 
+t.test('keys 8: an estimate is the same in a thread', async t => {
+  answer = { text: '' }
+  const used: number[] = []
+  for (const env of [
+    { GATEWAY_POOL_THREADS: '0' },
+    { GATEWAY_POOL_THREADS: '1', GATEWAY_POOL_THRESHOLD_BYTES: '1024' }
+  ]) {
+    const gateway = await startLimited(t, { limits, env }, (request, response) =>
+      answerChat(response, { text: '', isStream: wantsStream(request) })
+    )
+    for (const family of families) {
+      const large = question({ prompt: 'é'.repeat(4000) })
+      used.push(await use(gateway, () => sendQuestion(gateway.url, family, large)))
+    }
+  }
+  t.strictSame(
+    used,
+    used.map(() => 2000)
+  )
+})
+
 t.test('keys 19: requests of a key without limits ask for nothing', async t => {
   const gateway = await start(t)
   answer = { text, usage: [70, 20] }

@@ -6,10 +6,14 @@ import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import type { KeySet, Limits } from '../../../shared/keys/key-set.ts'
 import type { LeaseSource, LimitName, Settlement } from '../../../shared/limits/leases.ts'
+import type { ResponseStore } from '../../../shared/memory/store.ts'
+import type { Price } from '../../../shared/prices.ts'
 import { FEATURE_NAMES } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createLedger } from '../../../supervisor/limits/ledger.ts'
-import type { WorkerApp } from '../../../worker/app.ts'
+import type { WorkerApp, WorkerAppOptions } from '../../../worker/app.ts'
+import { providerFaces } from '../../../worker/protocols/registry.ts'
+import { providerKinds } from '../../../worker/providers/registry.ts'
 import { aliasOf, edgeProfile, fileOf } from '../../support/profile-sets.ts'
 import { startWorker, workerOptions } from '../../support/worker-app.ts'
 import { type StubHandler, type StubServer, startStub } from '../../worker/providers/support/stub-upstream.ts'
@@ -17,7 +21,8 @@ import { type StubHandler, type StubServer, startStub } from '../../worker/provi
 export const ALIAS = 'team/model'
 /** An alias whose provider cannot be reached. */
 export const GONE_ALIAS = 'team/gone'
-export const EMBEDDINGS_ALIAS = ALIAS
+/** An alias with two deployments, the first of which cannot be reached. */
+export const SPREAD_ALIAS = 'team/spread'
 
 /** The secret of the limited key. */
 export const SECRET = 'limited-key-0123456789'
@@ -43,27 +48,47 @@ export interface LimitedOptions {
   group?: Limits
   kind?: 'chat_compatible' | 'messages_compatible' | 'content_compatible'
   env?: Record<string, string>
+  /** Per 1,000,000 tokens of every model. */
+  price?: Price
+  memory?: ResponseStore
+  /** The clock of periods. */
+  epochMs?: () => number
 }
 
 /** Starts both; they close with the test. */
 export async function startLimited(
   t: Test,
-  { limits, group, kind = 'chat_compatible', env = {} }: LimitedOptions,
+  { limits, group, kind = 'chat_compatible', env = {}, price, memory, epochMs = Date.now }: LimitedOptions,
   handler: StubHandler
 ): Promise<LimitedGateway> {
   const stub = await startStub(handler)
   t.teardown(() => stub.close())
   const declared = { features: FEATURE_NAMES, limits: { contextWindow: 32_768, maxOutputTokens: 4096 } }
   const profiles = [
-    edgeProfile([aliasOf(ALIAS, 'exact-model-1', declared)], { providerKind: kind, baseUrl: stub.origin }),
+    edgeProfile(
+      [
+        aliasOf(ALIAS, 'exact-model-1', declared),
+        aliasOf(SPREAD_ALIAS, 'exact-model-1', {
+          ...declared,
+          targets: [
+            { profileId: 'gone', upstreamModel: 'exact-model-1', weight: 1, priority: 0 },
+            { profileId: 'edge-chat', upstreamModel: 'exact-model-1', weight: 1, priority: 1 }
+          ]
+        })
+      ],
+      { providerKind: kind, baseUrl: stub.origin }
+    ),
     edgeProfile([aliasOf(GONE_ALIAS, 'exact-model-1', declared)], { profileId: 'gone', baseUrl: 'http://127.0.0.1:9' })
   ]
   const keys = writeKeys(limits, group)
-  const counters = openCounters(keys)
-  const { app, url } = await startWorker(t, {
+  const counters = openCounters(keys, epochMs)
+  const options: WorkerAppOptions = {
     ...workerOptions(parseSettings(env), fileOf(profiles), keys),
-    limits: { leases: counters.leases, listUsage: async () => undefined }
-  })
+    limits: { leases: counters.leases, listUsage: async () => undefined },
+    ...(price && { prices: { currency: 'USD', models: { '*': price } } })
+  }
+  const parts = { faces: providerFaces, kinds: providerKinds, ...(memory && { memory }) }
+  const { app, url } = await startWorker(t, options, parts)
   return { url, app, stub, ...counters }
 }
 
@@ -81,8 +106,8 @@ function writeKeys(limits: Limits, group: Limits | undefined): KeySet {
 }
 
 /** The counters of a supervisor with one worker. */
-function openCounters(keys: KeySet) {
-  const clock = { nowMs: () => performance.now(), epochMs: Date.now }
+function openCounters(keys: KeySet, epochMs: () => number) {
+  const clock = { nowMs: () => performance.now(), epochMs }
   const ledger = createLedger({ clock }, { keys, workers: 1 })
   const asked: string[] = []
   const settlements: Settlement[] = []

@@ -1,0 +1,181 @@
+// What a limit refuses, and what it does not count (keys.md 6, cases 6, 9 and 10): each family's own SDK is in `official-sdks.test.ts`.
+import t, { type Test } from 'tap'
+import { get, post } from '../../support/client.ts'
+import { openTemporaryStore } from '../../support/response-store.ts'
+import { families, openStream, type Question, send } from '../bridge/families.ts'
+import {
+  ALIAS,
+  answerChat,
+  auth,
+  type ChatAnswer,
+  type LimitedGateway,
+  type LimitedOptions,
+  SPREAD_ALIAS,
+  startLimited,
+  wantsStream
+} from './support.ts'
+
+const prompt = 'p'.repeat(400)
+const text = 'Hello'
+
+const start = (t: Test, options: LimitedOptions, answer: Omit<ChatAnswer, 'isStream'> = { text, usage: [70, 20] }) =>
+  startLimited(t, options, (request, response) => {
+    if (request.url.endsWith('/embeddings')) {
+      const { input } = JSON.parse(request.body.toString('utf8')) as { input: string[] }
+      const data = input.map((_, index) => ({ object: 'embedding', index, embedding: [1, 0] }))
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ object: 'list', model: 'exact-model-1', data }))
+      return
+    }
+    answerChat(response, { ...answer, isStream: wantsStream(request) })
+  })
+
+const question = (changes: Partial<Question> = {}): Question => ({ model: ALIAS, prompt, headers: auth(), ...changes })
+
+const forms = families.flatMap(family => [false, true].map(isStream => ({ family, isStream })))
+
+/** Each form of request finds the limit reached, before anything goes to the provider. */
+async function checkRefusals(t: Test, gateway: LimitedGateway, sentence: RegExp): Promise<void> {
+  const { length } = gateway.stub.requests
+  for (const { family, isStream } of forms) {
+    const response = await send(gateway.url, family, question({ isStream }))
+    const name = `${family.name}, ${isStream ? 'streamed' : 'whole'}`
+    t.equal(response.status, 429, name)
+    t.match(response.headers.get('retry-after'), /^[1-9]\d*$/, name)
+    const { message } = family.readFailure(response)
+    t.ok(sentence.test(message), `${name}: ${message}`)
+  }
+  t.equal(gateway.stub.requests.length, length)
+}
+
+t.test('keys 6: requests beyond the limit are refused in every family', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  t.equal((await send(gateway.url, family, question())).status, 200)
+  await checkRefusals(
+    t,
+    gateway,
+    /^The API key 'ci' has reached its limit of 1 requests per minute\. Try again in \d+ s\.$/
+  )
+})
+
+t.test("keys 6: a group's limit is that of its keys", async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 100 }, group: { tokensPerMinute: 100 } })
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  t.equal((await send(gateway.url, family, question())).status, 200)
+  await checkRefusals(
+    t,
+    gateway,
+    /^The group of the API key 'ci' has a limit of 100 tokens per minute, and this request/
+  )
+})
+
+t.test('keys 9: a further concurrent request is refused until one has ended', async t => {
+  const gateway = await start(t, { limits: { concurrentRequests: 1 } }, { text, isHeld: true })
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  const abortion = new AbortController()
+  await openStream(gateway.url, family, question({ isStream: true }), abortion.signal)
+  await checkRefusals(
+    t,
+    gateway,
+    /^The API key 'ci' has reached its limit of 1 concurrent requests\. Try again in 1 s\.$/
+  )
+  abortion.abort()
+  await gateway.settled(1)
+  const next = await openStream(gateway.url, family, question({ isStream: true }))
+  t.equal(next.status, 200)
+  await next.body?.cancel()
+})
+
+t.test('keys 10: a budget stops requests once it is spent, and begins again with its period', async t => {
+  let nowMs = Date.UTC(2026, 10, 30, 23, 59, 50)
+  const gateway = await start(t, {
+    limits: { concurrentRequests: 9, budget: { amount: 0.00018, period: 'day' } },
+    price: { input: 1, output: 1 },
+    epochMs: () => nowMs
+  })
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  const statuses: number[] = []
+  for (const count of [1, 2]) {
+    statuses.push((await send(gateway.url, family, question())).status)
+    await gateway.settled(count)
+  }
+  t.strictSame(statuses, [200, 200])
+  t.equal(gateway.used('budget'), 2 * 90_000)
+  const refused = await send(gateway.url, family, question())
+  t.equal(refused.status, 429)
+  t.equal(refused.headers.get('retry-after'), '10')
+  t.equal(family.readFailure(refused).code, 'budget_exceeded')
+  nowMs += 10_000
+  t.equal((await send(gateway.url, family, question())).status, 200)
+})
+
+t.test('keys 6: a response in the background is refused before it begins', async t => {
+  const memory = await openTemporaryStore(t)
+  const gateway = await start(t, { limits: { requestsPerMinute: 1, concurrentRequests: 9 }, memory })
+  const create = () => post(`${gateway.url}/v1/responses`, { model: ALIAS, input: prompt, background: true }, auth())
+  const first = await create()
+  t.equal(first.status, 200)
+  t.equal(first.json.status, 'queued')
+  await gateway.settled(1)
+  const second = await create()
+  t.equal(second.status, 429)
+  t.equal(second.json.error.code, 'rate_limit_exceeded')
+})
+
+t.test('keys 6: a summary of a conversation is a request like any other', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
+  const compact = () => post(`${gateway.url}/v1/responses/compact`, { model: ALIAS, input: prompt }, auth())
+  t.equal((await compact()).status, 200)
+  t.equal((await compact()).status, 429)
+})
+
+t.test('keys 8: embeddings count their input', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 9, tokensPerMinute: 1000, concurrentRequests: 9 } })
+  const response = await post(`${gateway.url}/v1/embeddings`, { model: ALIAS, input: [prompt, prompt] }, auth())
+  t.equal(response.status, 200)
+  await gateway.settled(1)
+  t.equal(gateway.used('tokens_per_minute'), 200)
+  t.equal(gateway.used('requests_per_minute'), 1)
+})
+
+t.test('keys 6: lists, counts and health use no limit', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
+  const counted = { model: ALIAS, messages: [{ role: 'user', content: prompt }] }
+  const responses = [
+    await get(`${gateway.url}/v1/models`, auth()),
+    await get(`${gateway.url}/v1/models/${ALIAS}`, auth()),
+    await post(`${gateway.url}/v1/messages/count_tokens`, counted, auth()),
+    await get(`${gateway.url}/health`)
+  ]
+  t.strictSame(
+    responses.map(({ status }) => status),
+    [200, 200, 200, 200]
+  )
+  t.strictSame(gateway.asked, [])
+})
+
+t.test('keys 6: an alias with several deployments is admitted once', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 1, concurrentRequests: 1 } })
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  const response = await send(gateway.url, family, question({ model: SPREAD_ALIAS }))
+  t.equal(response.status, 200, 'the first deployment cannot be reached, the second one answers')
+  await gateway.settled(1)
+  t.equal(gateway.used('requests_per_minute'), 1)
+  t.equal(gateway.used('concurrent_requests'), 0)
+  t.strictSame(gateway.asked, ['ci'])
+})
+
+t.test('keys 6: a model that does not exist is 404, whatever the limits say', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
+  for (const { family, isStream } of forms) {
+    const { status } = await send(gateway.url, family, question({ isStream, model: 'no/such' }))
+    t.equal(status, 404)
+  }
+  t.strictSame(gateway.asked, [])
+})
