@@ -12,7 +12,7 @@ import { LeftOut } from './left-out.ts'
 import { nameModel } from './name-model.ts'
 import { noteMembers } from './note-members.ts'
 import { boundOutput, findOutputMax } from './output-limit.ts'
-import { type ExecutionPlan, type RouteTable, resolveRoute } from './resolve-route.ts'
+import { type ExecutionPlan, type RouteSources, type RouteTable, resolveRoute } from './resolve-route.ts'
 import { settleConversation } from './settle-conversation.ts'
 
 /** The operator's configuration as plain data that may cross a thread boundary. */
@@ -26,6 +26,8 @@ export interface ChatConfiguration {
 export interface ReadChat {
   protocol: keyof typeof clientFaces
   apiMode: ApiMode
+  /** The models that the key of the request may use (keys.md 2); absent: all of them. */
+  scope?: RouteSources['scope']
   request: NormalizedRequest
   /** The body that `request` was read from; absent for one that comes from elsewhere. */
   body?: JsonObject
@@ -64,10 +66,10 @@ export function planChat(
   { routes, providerOptions }: ChatConfiguration,
   faces: ProviderFaces
 ): PlannedChat {
-  const { request, apiMode, plan: given } = read
+  const { request, apiMode, scope, plan: given } = read
   let plan = given
   try {
-    plan ??= resolveRoute(request, apiMode, { routes, faces })
+    plan ??= resolveRoute(request, apiMode, { routes, faces, scope })
     return writeChat(read, plan, { providerOptions, faces })
   } catch (thrown) {
     throw nameModel(thrown, plan?.publicModel ?? request.model)

@@ -1,6 +1,7 @@
 // Decides profile and model of a request. The decision is made before any provider I/O and never
 // changes afterwards (specification.md 1.1, rules 1 and 2).
 
+import { isInScope, type ModelScope } from '../../shared/keys/model-scope.ts'
 import { createSlotKey } from '../../shared/model-slots.ts'
 import type { ProviderWire } from '../../shared/profile.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
@@ -104,6 +105,13 @@ export interface ExecutionPlan {
   admission?: AdmissionEvidence | undefined
 }
 
+/** What the routes of a request depend on besides the request. */
+export interface RouteSources {
+  routes: RouteTable
+  /** The models that its key may use; absent: all of them. A model that is not in it does not exist (keys.md 2). */
+  scope?: ModelScope
+}
+
 /**
  * Resolves the route of a chat request or a token count (bridge.md 7.2, completions.md 2.1). An alias leads to its profile and model, a
  * name with the prefix of a profile to that profile; every other model leads to the native profile. Raises `model_required` when neither the client nor the settings name a model and no assistant
@@ -113,16 +121,17 @@ export interface ExecutionPlan {
 export function resolveRoute(
   request: ModelRequest,
   apiMode: ApiMode,
-  { routes, faces }: { routes: RouteTable; faces: ProviderFaces }
+  { routes, faces, scope }: RouteSources & { faces: ProviderFaces }
 ): ExecutionPlan {
   const { model } = request
-  const named = planNamed(routes, model, apiMode)
+  const named = planNamed({ routes, scope }, model, apiMode)
   if (named !== undefined) return named
   const { dynamic } = routes
   if (dynamic === undefined) throw unroutable(model)
   const { profileId, providerKind, passModel, defaultModel } = dynamic
   const sentModel = passModel ? model : undefined
   const upstreamModel = sentModel ?? defaultModel
+  assertInScope(scope, upstreamModel)
   const slotKey =
     upstreamModel === undefined
       ? lookUpProviderFace(faces, { providerKind, apiMode })?.findImpliedModel?.(request)
@@ -168,15 +177,16 @@ export type EmbeddingsPlan = ExecutionPlan & { upstreamModel: string }
 export function resolveEmbeddingsRoute(
   { model, requestedModel = model }: { model?: string | undefined; requestedModel?: string | undefined },
   apiMode: ApiMode,
-  routes: RouteTable
+  { routes, scope }: RouteSources
 ): EmbeddingsPlan {
-  const named = planNamed(routes, requestedModel, apiMode)
+  const named = planNamed({ routes, scope }, requestedModel, apiMode)
   if (named !== undefined) return named
   const { dynamic } = routes
   if (dynamic === undefined) throw unroutable(requestedModel)
   const { profileId, providerKind, passModel, defaultEmbeddingsModel } = dynamic
   const sentModel = passModel ? model : undefined
   const upstreamModel = sentModel ?? defaultEmbeddingsModel
+  assertInScope(scope, upstreamModel)
   const plan: EmbeddingsPlan = {
     profileId,
     providerKind,
@@ -196,16 +206,20 @@ const findSlotKey = rememberCombinations(createSlotKey)
  * Undefined for every other model.
  */
 function planNamed(
-  { aliases, prefixes, facts }: RouteTable,
+  { routes: { aliases, prefixes, facts }, scope }: RouteSources,
   model: string | undefined,
   apiMode: ApiMode
 ): EmbeddingsPlan | undefined {
   if (model === undefined) return undefined
   const alias = aliases.get(model)
-  if (alias !== undefined) return planAlias(alias, model, apiMode)
+  if (alias !== undefined) {
+    assertInScope(scope, model)
+    return planAlias(alias, model, apiMode)
+  }
   const prefixed = prefixes && findPrefixedModel(prefixes, facts, model)
   if (prefixed === undefined) return undefined
   if (prefixed === 'unknown') throw unroutable(model)
+  assertInScope(scope, model)
   return { ...prefixed, apiMode, publicModel: model }
 }
 
@@ -243,6 +257,15 @@ function refuseAlias(refusal: AliasRefusal): GatewayError {
   return refusal === 'alias_disabled'
     ? new GatewayError('unknown_model_alias', { param: 'model', cause: refusal })
     : unsupportedSemantic('model', refusal)
+}
+
+/**
+ * Before everything else that a route may refuse. Where an assistant or a thread implies the model, it is not known, so a key with a scope
+ * cannot use it. The cause is for the log only.
+ */
+function assertInScope(scope: ModelScope, model: string | undefined): void {
+  if (scope === undefined || (model !== undefined && isInScope(scope, model))) return
+  throw new GatewayError('unknown_model_alias', { param: 'model', cause: 'out_of_scope' })
 }
 
 function unroutable(model: string | undefined): GatewayError {

@@ -82,7 +82,11 @@ export function readRoutedRequest(
   const protocol = protocolsByFormat[format]
   const readContext = createReadContext(format, context, outside)
   const findPlan = () =>
-    resolveRoute(readModelAlone(body, readContext), context.apiMode, { routes: settings.routes, faces })
+    resolveRoute(readModelAlone(body, readContext), context.apiMode, {
+      routes: settings.routes,
+      faces,
+      scope: context.scope
+    })
   try {
     return readClientRequest(format, body, context, outside)
   } catch (thrown) {

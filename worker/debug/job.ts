@@ -1,5 +1,6 @@
 // What a debugging route asks for: plain data, because a large body is worked on in a thread.
 
+import type { ModelScope } from '../../shared/keys/model-scope.ts'
 import type { ApiMode } from '../protocols/provider-face.ts'
 
 export const translationEndpoints = [
@@ -31,6 +32,8 @@ export type DebugTask =
 export interface DebugContext {
   task: DebugTask
   apiMode: ApiMode
+  /** The models of the key whose request is explained; absent: all of them (keys.md 2). */
+  scope?: ModelScope
   requestId: string
   /** The unparsed header with the ids of uploaded files. */
   attachmentIds?: string | undefined

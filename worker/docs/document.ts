@@ -23,6 +23,8 @@ export interface OpenApiOptions {
   operations: readonly Operation[]
   /** Whether the gateway key is needed. */
   isKeyNeeded: boolean
+  /** Whether a keys file is in force. */
+  hasKeysFile: boolean
   exampleModels: ExampleModels
   /** Whether a provider kind passes on responses as they came. */
   hasRelay: boolean
@@ -54,7 +56,7 @@ const DESCRIPTION =
  * `findUndescribed`).
  */
 export function createOpenApiDocument(options: OpenApiOptions): OpenApiDocument {
-  const { title, version, routes, isKeyNeeded } = options
+  const { title, version, routes } = options
   const documents = listDocuments(options)
   const find = createDocumentFinder(documents)
   const paths: OpenApiDocument['paths'] = {}
@@ -69,7 +71,7 @@ export function createOpenApiDocument(options: OpenApiOptions): OpenApiDocument 
     const rank = TAGS.indexOf(document.tag) * documents.length + index
     tags.add(document.tag)
     ranks.set(template, Math.min(rank, ranks.get(template) ?? rank))
-    paths[template] = { ...paths[template], [document.method]: writeOperation(document, route, isKeyNeeded) }
+    paths[template] = { ...paths[template], [document.method]: writeOperation(document, route, options) }
   }
   return {
     openapi: '3.1.0',
@@ -114,7 +116,7 @@ function createDocumentFinder(documents: readonly RouteDocument[]): (route: Moun
   return route => (route.operation === undefined ? byRoute.get(nameRoute(route)) : byId.get(route.operation.id)) ?? -1
 }
 
-function writeOperation(document: RouteDocument, route: MountedRoute, isKeyNeeded: boolean): JsonSchema {
+function writeOperation(document: RouteDocument, route: MountedRoute, keys: KeyNeeds): JsonSchema {
   const { id, tag, summary, description, parameters, body, responses, errors } = document
   const { form } = errors
   const successes = Object.entries(responses).map(([status, response]) => [status, writeSuccess(response, document)])
@@ -133,7 +135,7 @@ function writeOperation(document: RouteDocument, route: MountedRoute, isKeyNeede
           }
         }),
     responses: { ...referToErrors(form, errors.statuses), ...Object.fromEntries(successes) },
-    ...writeSecurity(route, isKeyNeeded)
+    ...writeSecurity(route, keys)
   }
 }
 
@@ -165,14 +167,13 @@ const ADMIN_SCHEMES: Readonly<Record<string, JsonSchema>> = {
   adminKey: { type: 'apiKey', in: 'header', name: 'x-admin-api-key' }
 }
 
-function writeSecurity({ access }: MountedRoute, isKeyNeeded: boolean): { security?: JsonSchema[] } {
+type KeyNeeds = Pick<OpenApiOptions, 'isKeyNeeded' | 'hasKeysFile'>
+
+function writeSecurity({ access }: MountedRoute, { isKeyNeeded, hasKeysFile }: KeyNeeds): { security?: JsonSchema[] } {
   if (access === 'admin-key') return { security: [{ adminKey: [] }] }
   if (!isKeyNeeded) return {}
-  // A document that needs a key only with a keys file is an open one in the description.
-  return {
-    security:
-      access === 'api-key' || access === 'operator-key' ? Object.keys(KEY_SCHEMES).map(name => ({ [name]: [] })) : []
-  }
+  const isOpen = access === 'open' || (access === 'file-key' && !hasKeysFile)
+  return { security: isOpen ? [] : Object.keys(KEY_SCHEMES).map(name => ({ [name]: [] })) }
 }
 
 function writeSecuritySchemes({

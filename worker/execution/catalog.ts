@@ -9,6 +9,7 @@ import {
   isInventoryFresh
 } from '../../shared/catalog.ts'
 import { createDiscoveredComposition } from '../../shared/catalog-composition.ts'
+import { isInScope, type ModelScope } from '../../shared/keys/model-scope.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
 import { findDynamicProfile, listDiscoveredProfiles } from '../../shared/profile-routes.ts'
@@ -30,8 +31,8 @@ const SCOPES_MAX = 64
 
 export interface CatalogReader {
   /**
-   * A snapshot for the caller's credential, for which every inventory that is not fresh was asked for. Raises `GatewayError` when there is
-   * no snapshot and the discovery fails.
+   * A snapshot for the caller's credential, for which every inventory that is not fresh was asked for, with the models that the caller's key
+   * may use (keys.md 2). Raises `GatewayError` when there is no snapshot and the discovery fails.
    */
   read(context: RequestContext, options: { force: boolean }): Promise<CatalogSnapshot>
   /** Starts a refresh of a profile's models in the shared catalog; a failure is not reported to the caller. */
@@ -105,7 +106,7 @@ export function createCatalogReader(dependencies: {
       const results = await Promise.allSettled(refreshes)
       signal.throwIfAborted()
       const snapshot = channel.catalogSnapshot()
-      if (snapshot !== undefined) return snapshot
+      if (snapshot !== undefined) return showScope(snapshot, context.modelScope)
       for (const result of results) if (result.status === 'rejected') throw result.reason
       throw new GatewayError('gateway_not_ready')
     },
@@ -118,6 +119,12 @@ export function createCatalogReader(dependencies: {
       control.refreshCatalog(fetchModels, { profileId, force: false }).catch(() => undefined)
     }
   }
+}
+
+/** Without the models that a key may not use. */
+function showScope(snapshot: CatalogSnapshot, scope: ModelScope): CatalogSnapshot {
+  if (scope === undefined) return snapshot
+  return { ...snapshot, models: snapshot.models.filter(({ id }) => isInScope(scope, id)) }
 }
 
 /** A key that differs for different credentials and does not contain them. */

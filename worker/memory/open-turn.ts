@@ -10,7 +10,7 @@ import {
   type StoredItem,
   StoreUnavailable
 } from '../../shared/memory/store.ts'
-import { type ExecutionPlan, type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
+import { type ExecutionPlan, type RouteSources, type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
 import { GatewayError, invalidRequest, type ResponseTurn } from '../normalized/index.ts'
 import type { ApiMode } from '../protocols/provider-face.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
@@ -41,6 +41,8 @@ export interface TurnRequest {
   readonly body: Buffer
   readonly apiMode: ApiMode
   readonly owner: Owner
+  /** The models that its key may use (keys.md 2). */
+  readonly scope: RouteSources['scope']
   /** Seconds since the epoch. */
   readonly createdAt: number
   readonly logIds: object
@@ -60,7 +62,7 @@ export async function openTurn(dependencies: MemoryDependencies, request: TurnRe
   const isStored = !isCount && (wish.store ?? dependencies.storesByDefault)
   const isBackground = !isCount && wish.isBackground
   if (!isStored && !isBackground && !needsHistory(wish)) return undefined
-  const plan = findPlan(dependencies, wish, request.apiMode)
+  const plan = findPlan(dependencies, wish, request)
   if (plan === 'none' || (plan !== undefined && keepsOwnState(plan))) return undefined
   if (isThread(wish, plan) && !isStored && listReferences(wish.input).length === 0) return undefined
   if (isBackground && !isStored) {
@@ -93,11 +95,11 @@ function createResponse(
 function findPlan(
   { routes, faces }: MemoryDependencies,
   { model }: MemoryWish,
-  apiMode: ApiMode
+  { apiMode, scope }: Pick<TurnRequest, 'apiMode' | 'scope'>
 ): ExecutionPlan | 'none' | undefined {
   const named = model?.trim()
   try {
-    return resolveRoute(named === undefined || named === '' ? {} : { model: named }, apiMode, { routes, faces })
+    return resolveRoute(named === undefined || named === '' ? {} : { model: named }, apiMode, { routes, faces, scope })
   } catch (thrown) {
     if (!GatewayError.is(thrown)) throw thrown
     return thrown.code === 'unknown_model_alias' ? 'none' : undefined

@@ -10,6 +10,8 @@ import {
 } from '../../shared/bridge-documents.ts'
 import { type CatalogSnapshot, isInventoryFresh, isListed } from '../../shared/catalog.ts'
 import { createReadinessDocument } from '../../shared/documents.ts'
+import { isInScope, type ModelScope } from '../../shared/keys/model-scope.ts'
+import type { ProfileSet } from '../../shared/profile.ts'
 import { listDiscoveredProfiles } from '../../shared/profile-routes.ts'
 import type { ProviderHealth } from '../../shared/provider-health.ts'
 import { supportMatrix } from '../../shared/support-matrix.ts'
@@ -35,15 +37,20 @@ export type BridgeFacts = Pick<
   'catalog' | 'control' | 'drainGate' | 'profiles' | 'readReadiness' | 'revisions' | 'routes' | 'settings' | 'targets'
 >
 
-/** Mounts `/bridge/models` and `/bridge/capabilities`. Both need no key; while the gateway drains they are refused. */
+/**
+ * Mounts `/bridge/models` and `/bridge/capabilities`. Both need a key only while a keys file is in force, and show its models then
+ * (keys.md 2); while the gateway drains they are refused.
+ */
 export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): void {
   const { catalog, control, drainGate, profiles, readReadiness, revisions, routes, settings } = facts
   const discovered = listDiscoveredProfiles(profiles)
   const targetFacts = createTargetFacts(facts)
   const { find: findTargets } = targetFacts
-  const writeModels = createModelsWriter(({ snapshot, healths }) =>
-    JSON.stringify(createBridgeModelsDocument(snapshot, revisions, { profiles, healths, findTargets }))
-  )
+  const writeModels = createModelsWriter((facts, scope) => {
+    const { snapshot, healths } = facts
+    const shown = scope === undefined ? profiles : selectProfiles(profiles, snapshot)
+    return JSON.stringify(createBridgeModelsDocument(snapshot, revisions, { profiles: shown, healths, findTargets }))
+  })
   const matrix = JSON.stringify(createSupportMatrixDocument(supportMatrix, revisions))
 
   function mount(path: string, write: (context: RequestContext) => string | Promise<string>): void {
@@ -51,7 +58,7 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
       if (drainGate.isDraining) throw new GatewayError('gateway_not_ready', { reason: 'gateway_shutting_down' })
       sendJson(reply, 200, {}, await write(context))
     }
-    app.route({ method: ['GET', 'HEAD'], url: path, config: { traits: systemTraits(path) }, handler })
+    app.route({ method: ['GET', 'HEAD'], url: path, config: { traits: systemTraits(path, 'file-key') }, handler })
   }
 
   /** The catalog, or `gateway_not_ready` where there is none: the cause stays in the log. */
@@ -79,6 +86,7 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
 
   async function writeCapabilities(context: RequestContext, query: CapabilityQuery): Promise<string> {
     const { model, publicProtocol, apiMode } = query
+    if (!isInScope(context.modelScope, model)) throw modelNotFound()
     const modelRoute = findModelRoute(profiles, model)
     const inventoryRevision = await findInventoryRevision(context, model, modelRoute)
     const route = describeCapabilityRoute(query, modelRoute, { profiles, routes, capabilities: providerCapabilities })
@@ -90,13 +98,11 @@ export function registerBridgeRoutes(app: FastifyInstance, facts: BridgeFacts): 
     return JSON.stringify(document)
   }
 
-  mount('/bridge/models', async context =>
-    writeModels({
-      snapshot: await readCatalog(context, 'model_catalog_unavailable'),
-      healths: control.providerHealth(),
-      states: targetFacts.writeStates()
-    })
-  )
+  mount('/bridge/models', async context => {
+    const snapshot = await readCatalog(context, 'model_catalog_unavailable')
+    const current = { snapshot, healths: control.providerHealth(), states: targetFacts.writeStates() }
+    return writeModels(current, context.modelScope)
+  })
   mount('/bridge/capabilities', context => {
     const query = readCapabilityQuery(context.query, { defaultApiMode: settings.upstreamApiMode })
     if (query !== undefined) return writeCapabilities(context, query)
@@ -136,13 +142,24 @@ interface ModelsFacts {
   readonly states: string
 }
 
-/** Writes the text once: the same one is shown until the next discovery, or until more is known of a provider or a target. */
-function createModelsWriter(write: (facts: ModelsFacts) => string): (facts: ModelsFacts) => string {
+/** The profiles of the models of a snapshot. */
+function selectProfiles({ profiles, ...set }: ProfileSet, { models }: CatalogSnapshot): ProfileSet {
+  const ids = new Set(models.map(({ providerProfileId }) => providerProfileId))
+  return { ...set, profiles: profiles.filter(({ profileId }) => ids.has(profileId)) }
+}
+
+type WriteModels = (facts: ModelsFacts, scope: ModelScope) => string
+
+/**
+ * Writes the text of all models once: the same one is shown until the next discovery, or until more is known of a provider or a target.
+ */
+function createModelsWriter(write: WriteModels): WriteModels {
   let written: { facts: ModelsFacts; text: string } | undefined
-  return facts => {
+  return (facts, scope) => {
+    if (scope !== undefined) return write(facts, scope)
     const { snapshot, healths, states } = written?.facts ?? {}
     if (written === undefined || snapshot !== facts.snapshot || healths !== facts.healths || states !== facts.states) {
-      written = { facts, text: write(facts) }
+      written = { facts, text: write(facts, scope) }
     }
     return written.text
   }

@@ -100,13 +100,13 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     outside: OutsideBody,
     turn: ChatTurn | undefined
   ): Promise<TranslatedChat> {
-    const { requestId, apiMode, signal, descriptionOptions: description } = context
+    const { requestId, apiMode, signal, modelScope: scope, descriptionOptions: description } = context
     const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
     const bytes = turn?.bytes ?? context.body
     const kept = turn === undefined ? {} : { turn: turn.response, storesByDefault: false }
     const read = { requestId, ...outside, ...refusal, ...kept }
     const estimatesTokens = context.limitState?.countsTokens
-    const job = { protocol, apiMode, bytes, context: read, description, estimatesTokens }
+    const job = { protocol, apiMode, bytes, context: read, scope, description, estimatesTokens }
     return runtime.translator.translateChat(job, signal)
   }
 

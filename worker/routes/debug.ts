@@ -3,11 +3,14 @@
 // `GATEWAY_DEBUG_TRANSLATE_ENABLED` is on.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { KeyRing } from '../../shared/keys/key-ring.ts'
+import type { ModelScope } from '../../shared/keys/model-scope.ts'
 import { createAudit } from '../admin/audit.ts'
 import { type DebugTask, explainedFamilies, translationEndpoints } from '../debug/job.ts'
 import { boolean, oneOf, optional, readParameters, text } from '../http/parameters.ts'
 import { sendJson } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
+import { GatewayError } from '../normalized/index.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
@@ -16,17 +19,22 @@ const EXPLAIN_PATHS = ['/_debug/explain', '/debug/explain']
 
 const modeParameters = { api_mode: optional(oneOf(['v1', 'v2'])) }
 /** What the content protocol has in its path. */
-const pathParameters = { model: optional(text), stream: optional(boolean) }
+const pathParameters = { model: optional(text), stream: optional(boolean), key: optional(text) }
 
 /** Mounts every debugging route; all of them need the admin key. */
 export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
-  const { translator, settings, clock, writer } = runtime
+  const { translator, settings, clock, writer, keyRing } = runtime
   const audit = createAudit({ ...runtime, connection: writer, nowMs: clock.nowMs })
 
-  async function runTask(request: FastifyRequest, reply: FastifyReply, task: DebugTask): Promise<void> {
+  async function runTask(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { task, scope }: { task: DebugTask; scope?: ModelScope }
+  ): Promise<void> {
     const { requestId, apiMode, query, body: bytes, signal } = request.context
     const context = {
       task,
+      scope,
       apiMode: readParameters('query', query, modeParameters).api_mode ?? apiMode,
       requestId,
       attachmentIds: readAttachmentIds(request),
@@ -39,7 +47,7 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
     sendJson(reply, 200, { 'cache-control': 'no-store' }, body)
   }
 
-  function mount(path: string, readTask: (request: FastifyRequest) => DebugTask): void {
+  function mount(path: string, readTask: (request: FastifyRequest) => { task: DebugTask; scope?: ModelScope }): void {
     app.route({
       method: 'POST',
       url: path,
@@ -49,19 +57,31 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
   }
 
   for (const type of translationEndpoints) {
-    mount(type === 'translate' ? '/_debug/translate' : `/_debug/translate/${type}`, () => ({ type }))
+    mount(type === 'translate' ? '/_debug/translate' : `/_debug/translate/${type}`, () => ({ task: { type } }))
   }
   for (const path of EXPLAIN_PATHS) {
     for (const family of explainedFamilies) {
-      mount(`${path}/${family}`, request => ({ type: 'explain', family, ...readOutside(request) }))
+      mount(`${path}/${family}`, request => {
+        const { scope, ...outside } = readOutside(request, keyRing)
+        return { task: { type: 'explain', family, ...outside }, scope }
+      })
     }
   }
 }
 
-/** Raises `invalid_parameter`. */
-function readOutside({ context }: FastifyRequest): { model?: string; isStream?: boolean } {
-  const { model, stream } = readParameters('query', context.query, pathParameters)
+/** Raises `invalid_parameter`. `key` names the key whose request is explained. */
+function readOutside(
+  { context }: FastifyRequest,
+  keyRing: KeyRing
+): { model?: string; isStream?: boolean; scope: ModelScope } {
+  const { model, stream, key } = readParameters('query', context.query, pathParameters)
+  const found = key === undefined ? undefined : keyRing.findByName(key)
+  if (key !== undefined && found === undefined) {
+    const message = 'Input should be the name of a key'
+    throw new GatewayError('invalid_parameter', { errors: [{ path: 'query.key', message }] })
+  }
   return {
+    scope: found?.scope,
     ...(model !== undefined && model !== '' ? { model } : {}),
     ...(stream === true ? { isStream: true } : {})
   }

@@ -102,6 +102,7 @@ export function describeGateway({
     version,
     operations,
     isKeyNeeded: isAuthRequired(settings),
+    hasKeysFile: keyRing.hasFile,
     exampleModels: alias === undefined ? EXAMPLE_MODELS : { chat: alias, embeddings: alias },
     hasRelay: profiles.profiles.some(
       ({ providerKind, wire }) =>

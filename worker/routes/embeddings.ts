@@ -18,11 +18,11 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime, operation: Embed
     reply: FastifyReply,
     outside: OutsideBody = {}
   ): Promise<void> {
-    const { requestId, apiMode, body: bytes, signal, descriptionOptions: description } = context
+    const { requestId, apiMode, body: bytes, signal, modelScope: scope, descriptionOptions: description } = context
     const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
     const read = { requestId, ...outside, ...refusal }
     const estimatesTokens = context.limitState?.countsTokens
-    const job = { operation, apiMode, bytes, context: read, description, estimatesTokens }
+    const job = { operation, apiMode, bytes, context: read, scope, description, estimatesTokens }
     const translated = await runtime.translator.translateEmbeddings(job, signal)
     if (translated.description !== undefined) context.described(translated.description)
     notices.note(context, translated.plan.publicModel, translated.leftOut)

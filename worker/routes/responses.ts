@@ -94,7 +94,16 @@ function createTurnOpener(
     const { openTurn, readOwner } = await load()
     const { body, apiMode, signal, logIds, startedAtEpochMs } = context
     const createdAt = Math.floor(startedAtEpochMs / 1000)
-    return openTurn(dependencies, { body, apiMode, signal, logIds, createdAt, owner: readOwner(context), ...kind })
+    return openTurn(dependencies, {
+      body,
+      apiMode,
+      signal,
+      logIds,
+      createdAt,
+      owner: readOwner(context),
+      scope: context.modelScope,
+      ...kind
+    })
   }
 }
 

@@ -24,10 +24,10 @@ export function createTokenCountHandler(
 
   async function count(reply: FastifyReply, outside: OutsideBody, turn: ChatTurn | undefined): Promise<void> {
     const { context } = reply.request
-    const { requestId, apiMode, signal, descriptionOptions: description } = context
+    const { requestId, apiMode, signal, modelScope: scope, descriptionOptions: description } = context
     const bytes = turn?.bytes ?? context.body
     const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
-    const job = { protocol, apiMode, bytes, context: { requestId, ...outside, ...refusal }, description }
+    const job = { protocol, apiMode, bytes, context: { requestId, ...outside, ...refusal }, scope, description }
     const counted = await runtime.translator.translateTokenCount(job, signal)
     if (counted.description !== undefined) context.described(counted.description)
     const { leftOut } = counted

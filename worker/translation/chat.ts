@@ -30,7 +30,8 @@ export function translateChat(job: ChatJob, { settings, faces }: TaskEnvironment
   const request = readChat(job, body, { settings, faces }, { ...job.context, bytes: job.bytes })
   const { wireHeaders, compactionKey, refusesUnsupported } = job.context
   const bodyBytes = job.bytes.byteLength
-  const read = { protocol, apiMode, request, body, bodyBytes, wireHeaders, compactionKey, refusesUnsupported }
+  const { scope } = job
+  const read = { protocol, apiMode, scope, request, body, bodyBytes, wireHeaders, compactionKey, refusesUnsupported }
   const { plan, written, edits, leftOut } = planChat(read, settings, faces)
   const { attachments, headers, path, reading } = written
   const { targets } = plan
@@ -79,12 +80,13 @@ const NO_STOPS: readonly string[] = []
  * is read.
  */
 export function readChat(
-  { protocol, apiMode, context: given }: Pick<ChatJob, 'protocol' | 'apiMode' | 'context'>,
+  { protocol, apiMode, scope, context: given }: Pick<ChatJob, 'protocol' | 'apiMode' | 'scope' | 'context'>,
   body: JsonObject,
   { settings, faces }: Pick<TaskEnvironment, 'settings' | 'faces'>,
   context: ReadContext = given
 ): NormalizedRequest {
-  const findPlan = () => resolveRoute(readModelAlone(body, context), apiMode, { routes: settings.routes, faces })
+  const { routes } = settings
+  const findPlan = () => resolveRoute(readModelAlone(body, context), apiMode, { routes, faces, scope })
   let request: NormalizedRequest
   try {
     request = readForRoute(

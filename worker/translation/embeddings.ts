@@ -49,12 +49,13 @@ export async function translateEmbeddings(
   const { settings, faces } = environment
   const { body: received, texts: receivedTexts } = readBodyWithTexts(job.bytes)
   const face = embeddingsFaces[job.operation]
+  const sources = { routes: settings.routes, scope: job.scope }
   const read = readForRoute(
     () => face.read(received, job.context),
-    () => resolveEmbeddingsRoute(readModelAlone(received, job.context), job.apiMode, settings.routes)
+    () => resolveEmbeddingsRoute(readModelAlone(received, job.context), job.apiMode, sources)
   )
   const { input, model, requestedModel, encoding, dimensions, purposes, fieldPaths = {}, extraHeaders } = read
-  const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, settings.routes)
+  const plan = resolveEmbeddingsRoute({ model, requestedModel }, job.apiMode, sources)
   admitRoute(plan, PROTOCOLS[job.operation])
   const { embeddings } = findProviderFace(faces, plan)
   if (embeddings === undefined) throw nameModel(unsupportedSemantic('model', 'no_embeddings'), plan.publicModel)

@@ -3,10 +3,11 @@
 // general way, `chat.ts`, which every other chat takes.
 
 import { asBuffer, type Bytes, hasOwnMemory } from '../../shared/bytes.ts'
+import { isInScope, type ModelScope } from '../../shared/keys/model-scope.ts'
 import { fitsWindow } from '../bridge/output-limit.ts'
 import { planChat } from '../bridge/plan-chat.ts'
 import type { RouteTable } from '../bridge/resolve-route.ts'
-import type { ClientProtocol } from '../normalized/index.ts'
+import { type ClientProtocol, GatewayError } from '../normalized/index.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { OutlineReader, ReadContext } from '../protocols/client-face.ts'
 import type { ApiMode } from '../protocols/provider-face.ts'
@@ -24,6 +25,21 @@ export interface PlainChats {
    * event loop. Raises the `GatewayError` of a request that its route does not admit.
    */
   translate(job: ChatJob): TranslatedChat | undefined
+}
+
+/**
+ * The frame of a model that the key may use. Frames are remembered for all keys, so a model that the key may not use, and a fault that
+ * may be in the request of one, are left to the general way, which looks at the model first.
+ */
+function findScoped(scope: ModelScope, find: () => Frame | null): Frame | null {
+  if (scope === undefined) return find()
+  try {
+    const frame = find()
+    return frame !== null && isInScope(scope, frame.call.plan.publicModel) ? frame : null
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) return null
+    throw thrown
+  }
 }
 
 /** The translated outline of a body: the call without its messages, and the edited bytes around them. */
@@ -60,10 +76,12 @@ export function createPlainChats(environment: Pick<TaskEnvironment, 'settings' |
       refusesUnsupported !== true &&
       turn === undefined &&
       outlines.has(protocol),
-    translate({ protocol, apiMode, bytes, context: { requestId, path, wireHeaders = NO_HEADERS } }) {
+    translate({ protocol, apiMode, scope, bytes, context: { requestId, path, wireHeaders = NO_HEADERS } }) {
       const read = outlines.get(protocol)?.read(bytes)
       if (read === undefined) return undefined
-      const frame = findFrame(protocol, apiMode, path?.model, path?.isStream === true, read.text)
+      const frame = findScoped(scope, () =>
+        findFrame(protocol, apiMode, path?.model, path?.isStream === true, read.text)
+      )
       if (frame === null) return undefined
       const { request, plan } = frame.call
       if (plan.capabilities !== undefined && !fitsWindow(request, plan.capabilities, bytes.byteLength)) return undefined
@@ -106,7 +124,7 @@ function translateOutline(
   if (known?.protocol !== protocol) return null
   const { outline } = known
   const context = selected === undefined ? { requestId: '' } : { requestId: '', path: selected }
-  const request = readChat({ protocol, apiMode, context }, body, { settings, faces })
+  const request = readChat({ protocol, apiMode, scope: undefined, context }, body, { settings, faces })
   const { plan, written, edits, leftOut } = planChat({ protocol, apiMode, request, body }, settings, faces)
   const edited = edits === undefined ? undefined : editBody(bytes, body, edits)
   const start = edited?.indexOf(outline.messages) ?? -1

@@ -38,7 +38,8 @@ export async function translateTokenCount(
   const isEmpty = face.allowsEmptyBody === true && job.bytes.byteLength === 0
   const received: BodyWithTexts = isEmpty ? { body: {} } : readBodyWithTexts(job.bytes)
   const { body } = received
-  const findPlan = (request: ModelRequest) => resolveRoute(request, job.apiMode, { routes: settings.routes, faces })
+  const sources = { routes: settings.routes, faces, scope: job.scope }
+  const findPlan = (request: ModelRequest) => resolveRoute(request, job.apiMode, sources)
   const { request, texts, extraHeaders } = readForRoute(
     () => face.read(body, job.context),
     () => findPlan(readModelAlone(body, job.context))

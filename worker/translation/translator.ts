@@ -17,6 +17,7 @@ import type {
   ChatResponseJob,
   EmbeddingsJob,
   EmbeddingsResponseJob,
+  Scoped,
   TaskEnvironment,
   TokenCountJob,
   TokenCountResponseJob,
@@ -34,12 +35,12 @@ import { weighJson } from './weight.ts'
 export interface Translator extends LargeResponses {
   /** Whether writing so many characters would keep the event loop busy for too long. */
   isLarge(characters: number): boolean
-  translateChat(job: ChatJob, signal: AbortSignal): Promise<TranslatedChat>
+  translateChat(job: Scoped<ChatJob>, signal: AbortSignal): Promise<TranslatedChat>
   /** Writes a response of so many characters that this must not happen on the event loop: `isLarge` tells. */
   writeChatResponse(job: ChatResponseJob, characters: number, signal: AbortSignal): Promise<WrittenResponse>
-  translateTokenCount(job: TokenCountJob, signal: AbortSignal): Promise<TranslatedTokenCount>
+  translateTokenCount(job: Scoped<TokenCountJob>, signal: AbortSignal): Promise<TranslatedTokenCount>
   translateTokenCountResponse(job: TokenCountResponseJob, signal: AbortSignal): Promise<WrittenResponse>
-  translateEmbeddings(job: EmbeddingsJob, signal: AbortSignal): Promise<TranslatedEmbeddings>
+  translateEmbeddings(job: Scoped<EmbeddingsJob>, signal: AbortSignal): Promise<TranslatedEmbeddings>
   translateEmbeddingsResponse(job: EmbeddingsResponseJob, signal: AbortSignal): Promise<WrittenEmbeddings>
   translateDebug(job: DebugJob, signal: AbortSignal): Promise<WrittenResponse>
   /** Writes a captured body for a traffic record, redacted. */

@@ -1,5 +1,6 @@
 // The jobs of the translation, inline or in a thread, and the form in which their results cross a thread boundary.
 
+import type { ModelScope } from '../../shared/keys/model-scope.ts'
 import type { ChatConfiguration } from '../bridge/plan-chat.ts'
 import type { TokenEstimate } from '../limits/estimate-tokens.ts'
 import type {
@@ -24,11 +25,16 @@ interface RequestJob {
   bytes: Uint8Array
   /** The facts of the request that are not in its body. */
   context: ReadContext
+  /** The models that the key of the request may use (keys.md 2); absent: all of them. */
+  scope?: ModelScope
   /** Describe the request for observers. */
   description?: DescriptionOptions | undefined
   /** Estimate the tokens of the request, for a key with a limit of tokens (keys.md 2). */
   estimatesTokens?: boolean | undefined
 }
+
+/** A job of a client, whose key is always asked for its models. */
+export type Scoped<Request extends RequestJob> = Request & { scope: ModelScope }
 
 export interface ChatJob extends RequestJob {
   protocol: ClientProtocol

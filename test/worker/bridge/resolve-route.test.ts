@@ -20,7 +20,7 @@ function createResolver(profiles: ProfileSet, environment: Record<string, string
     chat: (model?: string) =>
       resolveRoute({ ...(model !== undefined && { model }) }, 'v1', { routes, faces: providerFaces }),
     embeddings: (model?: string, requestedModel = model) =>
-      resolveEmbeddingsRoute({ model, requestedModel }, 'v1', routes)
+      resolveEmbeddingsRoute({ model, requestedModel }, 'v1', { routes })
   }
 }
 

@@ -22,7 +22,7 @@ t.test('an error is the same for a body that is read inline and one that is read
     const translator = createTranslator({ settings, faces: providerFaces, threads, thresholdBytes: 1 })
     t.teardown(() => translator.close())
     const bytes = Buffer.from(JSON.stringify(body))
-    const job = { protocol: 'messages', apiMode: 'v1', bytes, context: { requestId: 'r' } } as const
+    const job = { protocol: 'messages', apiMode: 'v1', bytes, context: { requestId: 'r' }, scope: undefined } as const
     const thrown = await catchError(async () => translator.translateChat(job, new AbortController().signal))
     t.ok(GatewayError.is(thrown))
     t.match(thrown, {

@@ -72,7 +72,8 @@ export function createChatProbe(
   const protocol = protocolsByFormat[format]
   return probing(body => {
     const request = readRoutedRequest(format, body, context, outside, { settings, faces })
-    const planned = planChat({ protocol, apiMode: context.apiMode, request, body }, settings, faces)
+    const { apiMode, scope } = context
+    const planned = planChat({ protocol, apiMode, scope, request, body }, settings, faces)
     const { plan, face, written, edits, leftOut } = planned
     const isSameWire = edits !== undefined
     return {
@@ -96,13 +97,13 @@ export function createChatProbe(
 
 /** Creates the probe of embeddings. */
 export function createEmbeddingsProbe(
-  { apiMode, requestId }: DebugContext,
+  { apiMode, scope, requestId }: DebugContext,
   { settings, faces }: DebugEnvironment
 ): Probe {
   const { embeddings: client } = embeddingsFaces
   return probing(body => {
     const { input, model, requestedModel, encoding, dimensions, extraHeaders } = client.read(body, { requestId })
-    const plan = resolveEmbeddingsRoute({ model, requestedModel }, apiMode, settings.routes)
+    const plan = resolveEmbeddingsRoute({ model, requestedModel }, apiMode, { routes: settings.routes, scope })
     admitRoute(plan, 'completions')
     const { embeddings } = findProviderFace(faces, plan)
     if (embeddings === undefined) throw new GatewayError('unsupported_semantic', { param: 'model' })

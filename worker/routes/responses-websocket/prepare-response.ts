@@ -14,9 +14,9 @@ export async function prepareResponse(
   { request: { context }, reply }: { request: FastifyRequest; reply: FastifyReply },
   outside: OutsideBody & { turn: ResponseTurn }
 ): Promise<void> {
-  const { requestId, apiMode, body: bytes, signal, descriptionOptions: description } = context
+  const { requestId, apiMode, body: bytes, signal, modelScope: scope, descriptionOptions: description } = context
   const read = { requestId, ...outside, ...(context.refusesUnsupported && { refusesUnsupported: true as const }) }
-  const job = { protocol: 'responses', apiMode, bytes, context: read, description } as const
+  const job = { protocol: 'responses', apiMode, bytes, context: read, scope, description } as const
   const { plan, request, ...call } = await runtime.translator.translateChat(job, signal)
   if (call.description !== undefined) context.described(call.description)
   notePlan(runtime, { context, plan }, { requestedModel: request.model, isStream: true })
