@@ -73,6 +73,11 @@ export function readAmount(costNanos: number): number {
   return costNanos / NANOS_PER_UNIT
 }
 
+/** The billionths of such an amount. */
+export function readNanos(amount: number): number {
+  return Math.round(amount * NANOS_PER_UNIT)
+}
+
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Billionths of the currency for a million times as many tokens. */

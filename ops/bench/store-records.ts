@@ -55,6 +55,7 @@ export function divideRecord(record: TrafficRecord): OutgoingRecord {
     upstreamLatencyMs: undefined,
     inputTokens: record.input_tokens,
     outputTokens: record.output_tokens,
+    costNanos: undefined,
     shared: [
       JSON.stringify({ protocol, route, method, status_code }),
       JSON.stringify({ model_requested, model_effective, provider }),

@@ -156,9 +156,12 @@ export const rows: Row[] = [
   {
     title: 'Tokens',
     panels: [
-      graph('Input tokens by model', 'ops', 8, [rateBy('gateway_tokens_input_total', ['model'])]),
-      graph('Output tokens by model', 'ops', 8, [rateBy('gateway_tokens_output_total', ['model'])]),
-      graph('Generation speed by model, mean', 'ops', 8, [
+      graph('Input tokens by model', 'ops', 6, [rateBy('gateway_tokens_input_total', ['model'])]),
+      graph('Output tokens by model', 'ops', 6, [rateBy('gateway_tokens_output_total', ['model'])]),
+      graph('Cost per hour by model', 'short', 6, [
+        { expr: `3600 * (${rateBy('gateway_cost_total', ['model']).expr})`, legend: '{{model}}' }
+      ]),
+      graph('Generation speed by model, mean', 'ops', 6, [
         {
           expr: average('gateway_output_tokens_per_second', WINDOW, { where: where(), by: ['model'] }),
           legend: '{{model}}'

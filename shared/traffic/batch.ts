@@ -2,6 +2,7 @@
 // ends come from one build.
 
 import { v7 as createRecordId } from 'uuid'
+import { readAmount } from '../prices.ts'
 import { type TrafficRecord, writeRecordTime } from './record.ts'
 
 /** What is sent of a record; its id is given when its batch is written. */
@@ -14,6 +15,7 @@ export interface OutgoingRecord {
   readonly upstreamLatencyMs: number | undefined
   readonly inputTokens: number | undefined
   readonly outputTokens: number | undefined
+  readonly costNanos: number | undefined
   /** JSON objects of members that other records are likely to have as well. Within a batch, equal texts are sent once. */
   readonly shared: SharedMembers
   /** The JSON object of all other members, if there are any; those of `metadata` are added to the shared ones. */
@@ -33,6 +35,7 @@ interface Columns {
   readonly upstreamLatenciesUs: Array<number | null>
   readonly inputTokens: Array<number | null>
   readonly outputTokens: Array<number | null>
+  readonly costsNanos: Array<number | null>
   /** Indexes of the shared members, four for each record. */
   readonly places: number[]
 }
@@ -58,6 +61,7 @@ function createColumns(): Columns {
     upstreamLatenciesUs: [],
     inputTokens: [],
     outputTokens: [],
+    costsNanos: [],
     places: []
   }
 }
@@ -95,7 +99,7 @@ export class BatchBuilder {
 
   /** Adds a record that costs so many UTF-16 units. */
   add(record: OutgoingRecord, characters: number): void {
-    const { requestId, traceId, upstreamLatencyMs, inputTokens, outputTokens, others } = record
+    const { requestId, traceId, upstreamLatencyMs, inputTokens, outputTokens, costNanos, others } = record
     const columns = this.#columns
     if (others !== undefined) this.#others.push(`"${this.count}":${others}`)
     columns.createdAtUs.push(Math.floor(record.createdAtMs * 1000))
@@ -105,6 +109,7 @@ export class BatchBuilder {
     columns.upstreamLatenciesUs.push(upstreamLatencyMs === undefined ? null : Math.round(upstreamLatencyMs * 1000))
     columns.inputTokens.push(inputTokens ?? null)
     columns.outputTokens.push(outputTokens ?? null)
+    columns.costsNanos.push(costNanos ?? null)
     for (const text of record.shared) columns.places.push(this.#placeOf(text))
     this.#characters += characters
   }
@@ -146,6 +151,7 @@ export function restoreRecords(batch: RecordBatch): TrafficRecord[] {
     const upstreamLatencyUs = batch.upstreamLatenciesUs[index] ?? undefined
     const inputTokens = batch.inputTokens[index] ?? undefined
     const outputTokens = batch.outputTokens[index] ?? undefined
+    const costNanos = batch.costsNanos[index] ?? undefined
     const record: { -readonly [Name in keyof TrafficRecord]?: TrafficRecord[Name] } = {
       id,
       // Half a microsecond more, because the quotient may be a little less than the microseconds were.
@@ -157,6 +163,7 @@ export function restoreRecords(batch: RecordBatch): TrafficRecord[] {
     if (upstreamLatencyUs !== undefined) record.upstream_latency_ms = upstreamLatencyUs / 1000
     if (inputTokens !== undefined) record.input_tokens = inputTokens
     if (outputTokens !== undefined) record.output_tokens = outputTokens
+    if (costNanos !== undefined) record.cost = readAmount(costNanos)
     if (inputTokens !== undefined || outputTokens !== undefined) {
       record.total_tokens = (inputTokens ?? 0) + (outputTokens ?? 0)
     }

@@ -74,7 +74,7 @@ export const PAYLOAD_FIELDS = ['request_body', 'request_headers', 'response_body
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number]
 
 /** What sums are grouped by. They are kept by hour, so a day is made of its hours. */
-export const SUM_KEYS = ['hour', 'day', 'protocol', 'model', 'api_key_hash', 'api_key_name'] as const
+export const SUM_KEYS = ['hour', 'day', 'protocol', 'model', 'api_key_hash', 'api_key_name', 'currency'] as const
 export type SumKeyName = (typeof SUM_KEYS)[number]
 
 /** Sums over hours or days (UTC), models, protocols and keys. */
@@ -101,6 +101,10 @@ export interface SumsRow {
   readonly errors: number
   readonly input_tokens: number
   readonly output_tokens: number
+  /** Null where no record of the row has a cost, and where their currencies differ: grouped by currency, each has a row of its own. */
+  readonly cost: number | null
+  /** Of the cost. */
+  readonly currency: string | null
   readonly latency_p50_ms: number
   readonly latency_p95_ms: number
   readonly latency_p99_ms: number

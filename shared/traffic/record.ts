@@ -34,6 +34,10 @@ export interface TrafficRecord {
   readonly input_tokens?: number
   readonly output_tokens?: number
   readonly total_tokens?: number
+  /** Of these tokens, with 9 decimal places; absent where no price is known (keys.md 4). */
+  readonly cost?: number
+  /** Of the cost: ISO 4217. */
+  readonly currency?: string
   readonly error_type?: string
   /** Only with content capture. */
   readonly error_message?: string
@@ -66,6 +70,8 @@ export const SUMMARY_MEMBERS = [
   'input_tokens',
   'output_tokens',
   'total_tokens',
+  'cost',
+  'currency',
   'error_type',
   'error_message',
   'api_key_hash',

@@ -13,6 +13,7 @@ export const EMPTY_RECORD: OutgoingRecord = {
   upstreamLatencyMs: undefined,
   inputTokens: undefined,
   outputTokens: undefined,
+  costNanos: undefined,
   shared: NOTHING_SHARED,
   others: undefined
 }
@@ -29,6 +30,7 @@ export function divideRecord(record: Partial<TrafficRecord>, shared = NOTHING_SH
     upstreamLatencyMs: upstream_latency_ms,
     inputTokens: input_tokens,
     outputTokens: output_tokens,
+    costNanos: undefined,
     shared,
     others: others.length === 0 ? undefined : JSON.stringify(Object.fromEntries(others))
   }

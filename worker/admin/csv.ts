@@ -25,7 +25,9 @@ export const CSV_COLUMNS = [
   'api_key_hash',
   'has_request_body',
   'has_response_body',
-  'api_key_name'
+  'api_key_name',
+  'cost',
+  'currency'
 ] as const satisfies ReadonlyArray<keyof TrafficSummary>
 
 const LINE_END = '\r\n'

@@ -16,7 +16,8 @@ export function showSums({ from, to, by, limit }: SumsQuery, rows: readonly Sums
 
 function showRow(row: SumsRow, by: SumsQuery['by']): object {
   const { hour, day, protocol, model, api_key_hash, api_key_name, ...sums } = row
-  const keys = { hour: hour === null ? null : showTime(hour), day, protocol, model, api_key_hash, api_key_name }
+  const shownHour = hour === null ? null : showTime(hour)
+  const keys = { hour: shownHour, day, protocol, model, api_key_hash, api_key_name, currency: row.currency }
   // The store keeps an empty text for a record without a model or a key.
   return { ...Object.fromEntries(by.map(name => [name, keys[name] === '' ? null : keys[name]])), ...sums }
 }

@@ -2,6 +2,7 @@
 // so that it cannot contain a header, a query or content.
 import { escapeJsonLine } from '../../shared/log-line.ts'
 import type { WritePlainLine } from '../../shared/logging.ts'
+import { readAmount } from '../../shared/prices.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'
 import type { RequestObserver } from './observer.ts'
 
@@ -49,6 +50,7 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
           model(facts.model) +
           count('input_tokens', facts.inputTokens) +
           count('output_tokens', facts.outputTokens) +
+          cost(facts.costNanos) +
           keyHash(request.apiKeyHash) +
           keyName(request.apiKeyName) +
           caller(request.caller.name),
@@ -72,6 +74,10 @@ function rememberMember(
 
 function writeMember(name: string, text: string): string {
   return `,"${name}":${escapeJsonLine(JSON.stringify(text))}`
+}
+
+function cost(nanos: number | undefined): string {
+  return nanos === undefined ? '' : `,"cost":${readAmount(nanos)}`
 }
 
 function count(name: string, value: number | undefined): string {

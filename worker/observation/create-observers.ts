@@ -1,6 +1,7 @@
 // The only list of observers. Each is loaded only when the settings ask for it.
 import type { Logger, WritePlainLine } from '../../shared/logging.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
+import type { PriceList } from '../../shared/prices.ts'
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import type { Settings } from '../../shared/settings.ts'
@@ -17,6 +18,8 @@ export interface ObserverDependencies {
   readonly settings: Settings
   readonly profiles: ProfileSet
   readonly credentials: ProfileCredentials
+  /** Undefined where no model has a price. */
+  readonly prices?: PriceList | undefined
   readonly control: Pick<ControlChannel, 'catalogSnapshot'>
   readonly workerId: number
   readonly version: string
@@ -66,7 +69,7 @@ export async function createObservers(dependencies: ObserverDependencies): Promi
 }
 
 async function loadTrafficLog(
-  { settings, credentials }: ObserverDependencies,
+  { settings, credentials, prices }: ObserverDependencies,
   { outbox, translator }: TrafficDependencies
 ): Promise<RequestObserver> {
   const { createTrafficObserver } = await import('./traffic/observer.ts')
@@ -78,7 +81,7 @@ async function loadTrafficLog(
     bytesMax: settings.trafficLogMaxBodyBytes
   }
   const { createCaptureRedactor } = await import('../translation/captured-body.ts')
-  const writer = createRecordWriter(createCaptureRedactor(rules).redactText)
+  const writer = createRecordWriter(createCaptureRedactor(rules).redactText, prices?.currency)
   return createTrafficObserver(
     { outbox, writer, capture: await loadCapture(settings, rules, translator), random: Math.random },
     { sampleRate: settings.trafficLogSampleRate, excludedRoutes: new Set(settings.trafficLogExcludeRoutes) }

@@ -1,5 +1,6 @@
 // The columns of a stored record, in the order of operations.md 8.4, and how a record fills
 // them. Both relational stores use them.
+import { readNanos } from '../../../shared/prices.ts'
 import type { AuditEntry } from '../../../shared/traffic/messages.ts'
 import { type PayloadField, readKeyName } from '../../../shared/traffic/query.ts'
 import { hasError, SUMMARY_MEMBERS, type TrafficRecord } from '../../../shared/traffic/record.ts'
@@ -110,6 +111,8 @@ export interface SumKey {
   readonly model: string
   readonly api_key_hash: string
   readonly api_key_name: string
+  /** Of the cost; empty for records without one. */
+  readonly currency: string
 }
 
 export interface Sums extends SumKey {
@@ -117,6 +120,8 @@ export interface Sums extends SumKey {
   errors: number
   input_tokens: number
   output_tokens: number
+  /** Billionths of the currency: sums of fractions would not be exact. */
+  cost_nanos: number
   /** Records by latency class. */
   readonly latencies: Map<number, number>
 }
@@ -127,22 +132,24 @@ export const SUM_KEY_COLUMNS = [
   'protocol',
   'model',
   'api_key_hash',
-  'api_key_name'
+  'api_key_name',
+  'currency'
 ] as const satisfies ReadonlyArray<keyof SumKey>
 export const SUM_COLUMNS: readonly string[] = Object.freeze([
   'requests',
   'errors',
   'input_tokens',
   'output_tokens',
+  'cost_nanos',
   ...LATENCY_COLUMNS
 ])
 
 /** The values of the key columns and of `SUM_COLUMNS`. */
 export function writeSumColumns(sum: Sums): ColumnValue[] {
-  const { requests, errors, input_tokens, output_tokens, latencies } = sum
+  const { requests, errors, input_tokens, output_tokens, cost_nanos, latencies } = sum
   return [
     ...SUM_KEY_COLUMNS.map(name => sum[name]),
-    ...[requests, errors, input_tokens, output_tokens],
+    ...[requests, errors, input_tokens, output_tokens, cost_nanos],
     ...LATENCY_COLUMNS.map((_, latencyClass) => latencies.get(latencyClass) ?? 0)
   ]
 }
@@ -153,7 +160,7 @@ export function startOfHour(time: string): string {
 }
 
 /**
- * Adds the records up by hour, protocol, model and key: a batch becomes a few rows. They are in the order of their keys, so that
+ * Adds the records up by hour, protocol, model, key and currency: a batch becomes a few rows. They are in the order of their keys, so that
  * transactions that change the same rows lock them in the same order.
  */
 export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
@@ -164,18 +171,20 @@ export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
       protocol: record.protocol,
       model: record.model_requested ?? record.model_effective ?? '',
       api_key_hash: record.api_key_hash ?? '',
-      api_key_name: readKeyName(record.metadata) ?? ''
+      api_key_name: readKeyName(record.metadata) ?? '',
+      currency: record.cost === undefined ? '' : (record.currency ?? '')
     }
     const name = JSON.stringify(SUM_KEY_COLUMNS.map(column => key[column]))
     let sum = sums.get(name)
     if (sum === undefined) {
-      sum = { ...key, requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, latencies: new Map() }
+      sum = { ...key, requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, cost_nanos: 0, latencies: new Map() }
       sums.set(name, sum)
     }
     sum.requests += 1
     if (hasError(record)) sum.errors += 1
     sum.input_tokens += record.input_tokens ?? 0
     sum.output_tokens += record.output_tokens ?? 0
+    sum.cost_nanos += readNanos(record.cost ?? 0)
     const latencyClass = classifyLatency(record.latency_ms ?? 0)
     sum.latencies.set(latencyClass, (sum.latencies.get(latencyClass) ?? 0) + 1)
   }

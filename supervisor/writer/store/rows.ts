@@ -1,5 +1,6 @@
 // Reads the rows that the statements of `statements.ts` select, from either store.
 import type { JsonValue } from '../../../shared/json.ts'
+import { readAmount } from '../../../shared/prices.ts'
 import {
   type Estimate,
   readKeyName,
@@ -19,6 +20,8 @@ export function readSummary(row: Row): TrafficSummary {
   const metadata = readJson(row.metadata)
   return {
     ...members,
+    // Postgres writes the amount as a text.
+    cost: members.cost === null ? null : Number(members.cost),
     metadata,
     has_request_body: Boolean(row.has_request_body),
     has_response_body: Boolean(row.has_response_body),
@@ -68,6 +71,9 @@ export function readSums(row: Row): SumsRow {
     errors: count('errors'),
     input_tokens: count('input_tokens'),
     output_tokens: count('output_tokens'),
+    // Amounts of several currencies have no sum.
+    cost: count('currencies') === 1 ? readAmount(count('cost_nanos')) : null,
+    currency: count('currencies') === 1 ? text('cost_currency') : null,
     latency_p50_ms: percentile(counts, 0.5),
     latency_p95_ms: percentile(counts, 0.95),
     latency_p99_ms: percentile(counts, 0.99)

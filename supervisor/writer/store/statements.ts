@@ -267,12 +267,18 @@ export function selectExpired({ from, batchSize, ...cutoffs }: PurgeRequest, dia
   }
 }
 
+/** Costs of many months may exceed 64 bits; SQLite would end the question then. */
+const selectSum = (name: string) => `sum(${name === 'cost_nanos' ? 'cost_nanos * 1.0' : name}) AS ${name}`
+
+/** How many currencies the costs have, and which it is where there is one. */
+const CURRENCIES = ["count(DISTINCT nullif(currency, '')) AS currencies", 'max(currency) AS cost_currency']
+
 /** Adds the kept sums up; the percentiles are made of the latency classes. */
 export function selectSums({ from, to, by, key, limit }: SumsRequest, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
   const selected = { hour: `${dialect.selectTime('hour')} AS hour`, day: `${dialect.selectDay('hour')} AS day` }
   const keys = by.map(name => (name === 'hour' || name === 'day' ? selected[name] : name))
-  const columns = [...keys, ...SUM_COLUMNS.map(name => `sum(${name}) AS ${name}`)]
+  const columns = [...keys, ...SUM_COLUMNS.map(selectSum), ...CURRENCIES]
   const group = by.length === 0 ? '' : `GROUP BY ${by.join(', ')} ORDER BY ${by.join(', ')}`
   const conditions = [`hour >= ${writer.value(from)}`, `hour <= ${writer.value(to)}`]
   if (key !== undefined) conditions.push(`api_key_name = ${writer.value(key)}`)

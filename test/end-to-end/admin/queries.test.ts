@@ -20,6 +20,8 @@ const members: ReadonlyArray<Partial<TrafficRecord>> = [
     route: '/v1/messages',
     trace_id: 't',
     api_key_hash: 'k',
+    cost: 0.25,
+    currency: 'USD',
     metadata: {
       lifecycle: 'request_completed',
       path: '/v1/messages',
@@ -196,7 +198,9 @@ t.test('operations 87: a record, its request, its response, and the newest recor
   t.same(Object.keys(json), [
     ...'id created_at request_id trace_id span_id protocol route method status_code model_requested'.split(' '),
     ...'model_effective provider upstream_status_code latency_ms upstream_latency_ms input_tokens'.split(' '),
-    ...'output_tokens total_tokens error_type error_message api_key_hash client_ip_hash metadata'.split(' '),
+    ...'output_tokens total_tokens cost currency error_type error_message api_key_hash client_ip_hash metadata'.split(
+      ' '
+    ),
     ...['has_request_body', 'has_response_body', 'api_key_name']
   ])
   t.match(json, {
@@ -261,7 +265,8 @@ t.test('operations 88: exports have one line for each record, CSV without conten
     ids.slice(0, 4).toReversed()
   )
   t.match(lines[0], { request_headers: { accept: 'x' }, request_body: { model: 'm' }, response_body: 'response text' })
-  t.match(lines[3], { request_headers: null, request_body: null, response_body: null, span_id: null })
+  t.match(lines[0], { cost: 0.25, currency: 'USD' })
+  t.match(lines[3], { request_headers: null, request_body: null, response_body: null, span_id: null, cost: null })
   t.equal((await logs('/export.ndjson?request_id=none')).text, '')
 
   const csv = await logs('/export.csv?to=2026-01-05T00:00:03Z')
@@ -271,15 +276,15 @@ t.test('operations 88: exports have one line for each record, CSV without conten
     rows[0],
     'id,created_at,request_id,trace_id,span_id,protocol,route,method,status_code,model_requested,model_effective,provider,' +
       'upstream_status_code,latency_ms,upstream_latency_ms,input_tokens,output_tokens,total_tokens,error_type,api_key_hash,' +
-      'has_request_body,has_response_body,api_key_name'
+      'has_request_body,has_response_body,api_key_name,cost,currency'
   )
   t.equal(rows.length, 6)
   t.equal(rows[5], '')
   t.equal(
     rows[1],
-    `${ids[3]},2026-01-05T00:00:03.000000+00:00,3,t,,anthropic,/v1/messages,POST,200,,,,,,,,,,,k,True,True,team`
+    `${ids[3]},2026-01-05T00:00:03.000000+00:00,3,t,,anthropic,/v1/messages,POST,200,,,,,,,,,,,k,True,True,team,0.25,USD`
   )
-  t.match(rows[2], /,False,False,$/)
+  t.match(rows[2], /,False,False,,,$/)
   t.notMatch(csv.text, /request text|response text|secret_text/)
   t.equal((await logs('/export.csv?request_id=none')).text.split('\r\n').length, 2, 'only the header')
   t.ok((await logs('/export.csv?request_id=4')).text.includes(`"${HOSTILE.replaceAll('"', '""')}"`))
@@ -334,8 +339,8 @@ t.test('sums are added up over whole hours, by what the query names', async t =>
   const keys = (await logs('/sums?from=2026-01-05&to=2026-01-06&by=day,api_key_name')).json
   t.same(keys.by, ['day', 'api_key_name'])
   t.match(keys.data, [
-    { day: '2026-01-05', api_key_name: null, requests: 4 },
-    { day: '2026-01-05', api_key_name: 'team', requests: 1, errors: 0 }
+    { day: '2026-01-05', api_key_name: null, requests: 4, cost: null, currency: null },
+    { day: '2026-01-05', api_key_name: 'team', requests: 1, errors: 0, cost: 0.25, currency: 'USD' }
   ])
   t.match((await logs('/sums?from=2026-01-05&to=2026-01-06&by=&key=team')).json.data, [{ requests: 1 }])
   t.same((await logs('/sums?from=2026-01-05&to=2026-01-06&by=day&key=none')).json.data, [])

@@ -20,6 +20,8 @@ function row(hour: string, members: Partial<SumsRow>): SumsRow {
     errors: 1,
     input_tokens: 5,
     output_tokens: 2,
+    cost: null,
+    currency: null,
     latency_p50_ms: 1,
     latency_p95_ms: 2,
     latency_p99_ms: 3,

@@ -87,10 +87,15 @@ t.test('a batch has nothing of the one before it', async t => {
   const full: OutgoingRecord = {
     ...{ createdAtMs: 1, requestId: 'r', traceId: 't', latencyMs: 1, upstreamLatencyMs: 1, inputTokens: 1 },
     outputTokens: 1,
+    costNanos: 1_234_567_891,
     shared: ['{"protocol":"openai"}', '{}', '{}', '{}'],
     others: '{"span_id":"s"}'
   }
-  t.equal(send(builder, [full, full]).restored.length, 2)
+  const { restored } = send(builder, [full, full])
+  t.same(
+    restored.map(({ cost }) => cost),
+    [1.234567891, 1.234567891]
+  )
   t.equal(builder.count, 0)
   t.equal(builder.characters, 0)
   t.same(send(builder, [EMPTY_RECORD]).withoutIds, [

@@ -39,6 +39,7 @@ const MAPPING_PARAMETERS: Record<string, readonly string[]> = {
   date: ['format'],
   integer: ['ignore_malformed'],
   float: ['ignore_malformed'],
+  double: ['ignore_malformed'],
   boolean: [],
   object: ['enabled', 'dynamic', 'properties']
 }
@@ -123,6 +124,7 @@ function takesValue(property: Json, value: unknown): boolean {
     case 'integer':
       return property.ignore_malformed === true || (Number.isInteger(value) && Math.abs(value as number) < 2 ** 31)
     case 'float':
+    case 'double':
       return property.ignore_malformed === true || typeof value === 'number'
     case 'boolean':
       return typeof value === 'boolean'

@@ -3,6 +3,7 @@
 
 import { labelProvider } from '../../../shared/metrics/provider-label.ts'
 import type { MetricRegistry } from '../../../shared/metrics/registry.ts'
+import { readAmount } from '../../../shared/prices.ts'
 import type { CalledProfile, UpstreamCallReport } from '../../providers/types.ts'
 import type { ClosedFacts, PlannedFacts, RequestObserver, RequestView } from '../observer.ts'
 import type { ModelLabel } from './model-label.ts'
@@ -167,11 +168,12 @@ class MetricsObserver implements RequestObserver {
     { model, provider, firstTokenMs }: Life,
     { facts, lifecycle, durationMs }: ClosedFacts
   ): void {
-    const { inputTokens, outputTokens } = facts
+    const { inputTokens, outputTokens, costNanos } = facts
     const { protocol, route } = request
     const { interTokens, tokenRates } = this.#series
     if (model === undefined) return
     if (inputTokens !== undefined) this.#series.inputTokens.at(model, protocol, provider, route).add(inputTokens)
+    if (costNanos !== undefined) this.#series.costs.at(model, protocol, provider, route).add(readAmount(costNanos))
     if (outputTokens === undefined) return
     this.#series.outputTokens.at(model, protocol, provider, route).add(outputTokens)
     if (lifecycle === 'request_completed' && outputTokens > 0) {
@@ -193,6 +195,7 @@ function openSeries(registry: MetricRegistry) {
     upstreamErrors: registry.counter('gateway_upstream_errors_total'),
     inputTokens: registry.counter('gateway_tokens_input_total'),
     outputTokens: registry.counter('gateway_tokens_output_total'),
+    costs: registry.counter('gateway_cost_total'),
     streamDisconnects: registry.counter('gateway_stream_disconnects_total'),
     requestsInFlight: registry.gauge('gateway_requests_in_flight'),
     streamsInFlight: registry.gauge('gateway_streams_in_flight'),

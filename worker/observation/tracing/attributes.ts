@@ -27,6 +27,7 @@ import {
   ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
   ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS
 } from '@opentelemetry/semantic-conventions/incubating'
+import { readAmount } from '../../../shared/prices.ts'
 import { isJsonObject, tryParseJson } from '../../normalized/index.ts'
 import type { ModelSpan } from '../../operations/operation.ts'
 import type { ChatDescription, EmbeddingsDescription } from '../../translation/call-description.ts'
@@ -124,6 +125,7 @@ export function callAttributes(ended: EndedRequest, span: ModelSpan, capture: Ca
     'llm.token_count.completion': usage?.outputTokens,
     'llm.token_count.total': totalTokens(record),
     ...tokenAttributes(record),
+    'gateway.cost': facts.costNanos === undefined ? undefined : readAmount(facts.costNanos),
     ...errorAttributes(closed),
     ...genAiAttributes(ended, span),
     ...(description?.type === 'chat' && chatAttributes(ended, description, capture)),

@@ -41,8 +41,8 @@ const INDEXED_CHARACTERS_MAX = 512
 /** The most fields without effect that a record names. */
 const IGNORED_FIELDS_MAX = 100
 
-/** Creates the writer. `redactText` is applied to everything that a client has written, also without content capture. */
-export function createRecordWriter(redactText: (text: string) => string): RecordWriter {
+/** Creates the writer. `redactText` is applied to everything that a client has written, also without content capture; `currency` is that of costs. */
+export function createRecordWriter(redactText: (text: string) => string, currency?: string): RecordWriter {
   /** A client's text as records have it. */
   function cutIndexed(text: string): string {
     return redactText(text).slice(0, INDEXED_CHARACTERS_MAX).toWellFormed()
@@ -62,13 +62,15 @@ export function createRecordWriter(redactText: (text: string) => string): Record
       requested: string | undefined,
       effective: string | undefined,
       provider: string | undefined,
-      status: number | undefined
+      status: number | undefined,
+      isPriced: boolean
     ) =>
       writeObject({
         model_requested: quote(requested),
         model_effective: quote(effective),
         provider: quote(provider),
-        upstream_status_code: status === undefined ? undefined : String(status)
+        upstream_status_code: status === undefined ? undefined : String(status),
+        currency: isPriced ? quote(currency) : undefined
       })
   )
 
@@ -169,9 +171,16 @@ export function createRecordWriter(redactText: (text: string) => string): Record
         upstreamLatencyMs: seen.upstreamMs,
         inputTokens: facts.inputTokens,
         outputTokens: facts.outputTokens,
+        costNanos: facts.costNanos,
         shared: [
           writeOperation(request.protocol, request.route, request.method, status),
-          writeDestination(requested, facts.upstreamModel, facts.providerKind, seen.upstreamStatus),
+          writeDestination(
+            requested,
+            facts.upstreamModel,
+            facts.providerKind,
+            seen.upstreamStatus,
+            facts.costNanos !== undefined
+          ),
           writeSender(closed.errorType, seen.apiKeyHash, seen.clientIpHash),
           writeSharedMetadata(request, closed)
         ],

@@ -32,6 +32,7 @@ const PROPERTIES = {
       'model_requested',
       'model_effective',
       'provider',
+      'currency',
       'error_type',
       'api_key_hash',
       'client_ip_hash'
@@ -40,6 +41,7 @@ const PROPERTIES = {
   ),
   ...each(['status_code', 'upstream_status_code', 'input_tokens', 'output_tokens', 'total_tokens'], INTEGER),
   ...each(['latency_ms', 'upstream_latency_ms'], FLOAT),
+  cost: { type: 'double', ignore_malformed: true },
   has_error: { type: 'boolean' },
   error_message: { type: 'text' },
   // Only named members are indexed: members of any name would use the index up, and two types of one name refuse documents.

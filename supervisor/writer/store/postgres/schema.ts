@@ -112,12 +112,16 @@ const STEPS: readonly string[] = [
      .join('\n   ')}`,
   // Content can be deleted before its record.
   'CREATE INDEX ix_gateway_traffic_payloads_created_at ON gateway_traffic_payloads (created_at, id);',
-  // Records and sums by the name of the client's key (keys.md 5). What was added up before has no name.
+  // Records and sums by the name of the client's key, and their cost (keys.md 4 and 5). What was added up before has neither.
   `CREATE INDEX ix_gateway_traffic_logs_api_key_name ON gateway_traffic_logs
      ((metadata #>> '{api_key_name}'), created_at, id) WHERE (metadata #>> '{api_key_name}') IS NOT NULL;
+   ALTER TABLE gateway_traffic_logs ADD COLUMN cost numeric(18, 9);
+   ALTER TABLE gateway_traffic_logs ADD COLUMN currency text;
    ALTER TABLE gateway_traffic_sums ADD COLUMN api_key_name text NOT NULL DEFAULT '';
+   ALTER TABLE gateway_traffic_sums ADD COLUMN currency text NOT NULL DEFAULT '';
+   ALTER TABLE gateway_traffic_sums ADD COLUMN cost_nanos bigint NOT NULL DEFAULT 0;
    ALTER TABLE gateway_traffic_sums DROP CONSTRAINT gateway_traffic_sums_pkey;
-   ALTER TABLE gateway_traffic_sums ADD PRIMARY KEY (hour, protocol, model, api_key_hash, api_key_name);`
+   ALTER TABLE gateway_traffic_sums ADD PRIMARY KEY (hour, protocol, model, api_key_hash, api_key_name, currency);`
 ]
 
 /** Key of the advisory lock under which one process at a time changes the schema: "gateway" as bytes. */

@@ -42,6 +42,7 @@ const TYPES: Readonly<Record<string, string>> = {
   input_tokens: 'integer',
   output_tokens: 'integer',
   total_tokens: 'integer',
+  cost: 'numeric',
   metadata: 'jsonb',
   has_request_body: 'boolean',
   has_response_body: 'boolean',

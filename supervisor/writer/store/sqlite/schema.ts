@@ -94,10 +94,12 @@ const STEPS: readonly string[] = [
      WHERE error_type IS NOT NULL;`,
   // Content can be deleted before its record.
   'CREATE INDEX ix_gateway_traffic_payloads_created_at ON gateway_traffic_payloads (created_at, id);',
-  // Records and sums by the name of the client's key (keys.md 5). What was added up before has no name.
+  // Records and sums by the name of the client's key, and their cost (keys.md 4 and 5). What was added up before has neither.
   `CREATE INDEX ix_gateway_traffic_logs_api_key_name ON gateway_traffic_logs
      (json_extract(metadata, '$.api_key_name'), created_at)
      WHERE json_extract(metadata, '$.api_key_name') IS NOT NULL;
+   ALTER TABLE gateway_traffic_logs ADD COLUMN cost REAL;
+   ALTER TABLE gateway_traffic_logs ADD COLUMN currency TEXT;
    ALTER TABLE gateway_traffic_sums RENAME TO gateway_traffic_sums_by_hash;
    CREATE TABLE gateway_traffic_sums (
      hour TEXT NOT NULL,
@@ -105,8 +107,10 @@ const STEPS: readonly string[] = [
      model TEXT NOT NULL,
      api_key_hash TEXT NOT NULL,
      api_key_name TEXT NOT NULL DEFAULT '',
+     currency TEXT NOT NULL DEFAULT '',
+     cost_nanos INTEGER NOT NULL DEFAULT 0,
      ${SUMS.map(column => `${column} INTEGER NOT NULL DEFAULT 0`).join(',\n     ')},
-     PRIMARY KEY (hour, protocol, model, api_key_hash, api_key_name)
+     PRIMARY KEY (hour, protocol, model, api_key_hash, api_key_name, currency)
    ) STRICT, WITHOUT ROWID;
    INSERT INTO gateway_traffic_sums (hour, protocol, model, api_key_hash, ${SUMS.join(', ')})
      SELECT hour, protocol, model, api_key_hash, ${SUMS.join(', ')} FROM gateway_traffic_sums_by_hash;

@@ -1,6 +1,11 @@
 // What both relational stores must answer alike.
 import type { Test } from 'tap'
-import { type PageRequest, type TrafficFilter, WINDOW_RECORDS } from '../../../../shared/traffic/query.ts'
+import {
+  type PageRequest,
+  type SumsRequest,
+  type TrafficFilter,
+  WINDOW_RECORDS
+} from '../../../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../../../shared/traffic/record.ts'
 import type { RetentionCutoffs } from '../../../../shared/traffic/retention.ts'
 import type { RelationalStore } from '../../../../supervisor/writer/sink.ts'
@@ -312,6 +317,39 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     )
     const own = await queries.sums({ ...range, by: [], key: 'ci' })
     t.match(own, [{ requests: 3, input_tokens: 11, api_key_name: null, day: null }])
+  })
+
+  t.test('keys 17: a record has its cost, and sums add costs of one currency up exactly', async t => {
+    const { queries } = await createStore(t, [
+      { cost: 0.1, currency: 'USD', model_requested: 'a' },
+      { cost: 0.2, currency: 'USD', model_requested: 'a' },
+      { cost: 0.000000001, currency: 'USD', model_requested: 'a' },
+      { model_requested: 'a' },
+      { cost: 0, currency: 'USD', model_requested: 'free' },
+      { cost: 9_007_199.254740991, currency: 'EUR', model_requested: 'b' },
+      { model_requested: 'none' }
+    ])
+    const costs = (await queries.list(pageOf())).map(({ cost, currency }) => [cost, currency])
+    t.same(costs.slice(0, 2), [
+      [null, null],
+      [9_007_199.254740991, 'EUR']
+    ])
+    t.same(costs.at(-1), [0.1, 'USD'])
+    const range = { from: writeRecordTime(START), to: writeRecordTime(START), limit: 10 }
+    const read = async (by: SumsRequest['by']) =>
+      (await queries.sums({ ...range, by })).map(row => [row.model, row.requests, row.cost, row.currency])
+    t.same(await read(['model']), [
+      ['a', 4, 0.300000001, 'USD'],
+      ['b', 1, 9_007_199.254740991, 'EUR'],
+      ['free', 1, 0, 'USD'],
+      ['none', 1, null, null]
+    ])
+    t.same(await read([]), [[null, 7, null, null]], 'costs in two currencies have no sum')
+    t.same(await read(['currency']), [
+      [null, 2, null, null],
+      [null, 1, 9_007_199.254740991, 'EUR'],
+      [null, 4, 0.300000001, 'USD']
+    ])
   })
 
   t.test('of records with one id only the first is stored, and it counts once', async t => {

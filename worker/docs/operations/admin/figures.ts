@@ -7,13 +7,13 @@ export const figureOperations: readonly RouteDocument[] = (
     {
       id: 'sumTrafficLogs',
       path: '/_admin/logs/sums',
-      summary: 'Requests, errors, tokens and latencies, added up',
+      summary: 'Requests, errors, tokens, cost and latencies, added up',
       parameters: [
         query('from', 'The first hour; it counts whole. By default a day ago.'),
         query('to', 'The last hour. By default now.'),
         query(
           'by',
-          'Groups, separated by commas: hour, day (UTC), protocol, model, api_key_hash, api_key_name. By default hour; an empty text for one sum.'
+          'Groups, separated by commas: hour, day (UTC), protocol, model, api_key_hash, api_key_name, currency. By default hour; an empty text for one sum.'
         ),
         query('key', 'The name of the only key that counts.'),
         query('limit', 'Rows at most.', { type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
@@ -32,6 +32,12 @@ export const figureOperations: readonly RouteDocument[] = (
             errors: integer,
             input_tokens: integer,
             output_tokens: integer,
+            cost: {
+              ...nullable('number'),
+              description:
+                'Null where no record of the row has one, and where their currencies differ: ask by currency then.'
+            },
+            currency: nullable('string'),
             latency_p50_ms: integer,
             latency_p95_ms: integer,
             latency_p99_ms: integer

@@ -34,6 +34,8 @@ const summaryProperties: Readonly<Record<string, JsonSchema>> = {
   input_tokens: nullable('integer'),
   output_tokens: nullable('integer'),
   total_tokens: nullable('integer'),
+  cost: { ...nullable('number'), description: 'Of the tokens, with 9 decimal places; null where no price is known.' },
+  currency: nullable('string'),
   error_type: nullable('string'),
   error_message: nullable('string'),
   api_key_hash: nullable('string'),

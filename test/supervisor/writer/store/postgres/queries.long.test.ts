@@ -107,7 +107,9 @@ t.test('Postgres', async t => {
         await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
     }
     await pool.query('DROP INDEX ix_gateway_traffic_payloads_created_at')
-    await pool.query('ALTER TABLE gateway_traffic_sums DROP COLUMN api_key_name')
+    await pool.query('ALTER TABLE gateway_traffic_logs DROP COLUMN cost, DROP COLUMN currency')
+    const added = ['api_key_name', 'currency', 'cost_nanos'].map(name => `DROP COLUMN ${name}`)
+    await pool.query(`ALTER TABLE gateway_traffic_sums ${added.join(', ')}`)
     await pool.query('ALTER TABLE gateway_traffic_sums ADD PRIMARY KEY (hour, protocol, model, api_key_hash)')
     await pool.query('UPDATE gateway_schema_version SET version = 1')
     await t.rejects(openPostgresStore(pool, { mayMigrate: false }), SchemaMissingError)

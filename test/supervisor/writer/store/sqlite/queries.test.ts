@@ -98,6 +98,8 @@ t.test('a file of the first version keeps its records', async t => {
     DROP INDEX ix_gateway_traffic_payloads_created_at;
     DROP INDEX ix_gateway_traffic_logs_api_key_name;
     ALTER TABLE gateway_traffic_logs DROP COLUMN block;
+    ALTER TABLE gateway_traffic_logs DROP COLUMN cost;
+    ALTER TABLE gateway_traffic_logs DROP COLUMN currency;
     CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (request_id);
     CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (trace_id);
     PRAGMA user_version = 1`)
