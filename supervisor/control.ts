@@ -12,6 +12,7 @@ import { createFleet, type FleetEvent } from './fleet.ts'
 import { createHostServices } from './host-services.ts'
 import { createKeptServices, type KeptServicesEvent } from './kept-services.ts'
 import type { KeysInForce } from './keys/keys-in-force.ts'
+import { followKeysFile } from './keys/keys-reload.ts'
 import {
   advanceLifecycle,
   initialLifecycleState,
@@ -54,7 +55,7 @@ export interface ControlDependencies {
   readonly forkWorker: ForkChild
   /** Start the writer of traffic records, the store of responses and the process of shared limits. */
   readonly forkService: Readonly<Record<ServiceName, ForkChild>>
-  readonly signals: Pick<OperatorSignals, 'onReopen'>
+  readonly signals: Pick<OperatorSignals, 'onReopen' | 'onReload'>
   /** Variables of the service manager, where one runs the gateway. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Writes one line to stderr, for the operator. */
@@ -200,6 +201,14 @@ export function startControl(dependencies: ControlDependencies, options: Control
     { file: settings.logFilename, maxSizeBytes: settings.logMaxSize, retentionDays: settings.logRetentionDays }
   )
   const ignoreReopenSignals = dependencies.signals.onReopen(reopenLogs)
+  const keysFollower =
+    options.plan.keysFile &&
+    followKeysFile(options.plan.keysFile, {
+      log,
+      keys: options.keys,
+      signals: dependencies.signals,
+      registry: metrics?.registry
+    })
 
   const serviceManager = createServiceManager({
     log,
@@ -374,6 +383,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   function finish(exitCode: ExitCode): void {
     for (const timer of timers.values()) clearTimeout(timer)
     ignoreReopenSignals()
+    keysFollower?.close()
     serviceManager?.close()
     rotation.close()
     services.close()

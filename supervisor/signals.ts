@@ -5,7 +5,7 @@ import { isatty } from 'node:tty'
 /**
  * A terminal that closes sends SIGHUP to its processes, which then have to stop. A service manager
  * has no terminal and sends it as a request to reload (operations.md 14): that reopens the log, as
- * SIGUSR1 does.
+ * SIGUSR1 does, and reads the keys file again (keys.md 1).
  */
 const hasTerminal = [0, 1, 2].some(isatty)
 
@@ -21,6 +21,9 @@ const stopSignals: readonly StopSignal[] = hasTerminal ? ['SIGTERM', 'SIGINT', '
 export function isStopSignal(signal: string | null): boolean {
   return signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
 }
+
+/** Read the keys file again. */
+const reloadSignals: readonly NodeJS.Signals[] = hasTerminal ? [] : ['SIGHUP']
 
 /** For log rotation from outside: rename the file, then signal. */
 const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
@@ -39,6 +42,8 @@ export interface OperatorSignals {
    * removes the listener.
    */
   onReopen(listener: () => void): () => void
+  /** The same for each signal that requests a new reading of the keys file. */
+  onReload(listener: () => void): () => void
 }
 
 /** Installs the handlers. They stay until the process ends: a default handler would end it without cleanup. */
@@ -62,11 +67,14 @@ export function catchSignals(): OperatorSignals {
       listener = next
       for (; caught > 0; caught -= 1) next()
     },
-    onReopen(next) {
-      for (const signal of reopenSignals) process.on(signal, next)
-      return () => {
-        for (const signal of reopenSignals) process.off(signal, next)
-      }
-    }
+    onReopen: listener => listen(reopenSignals, listener),
+    onReload: listener => listen(reloadSignals, listener)
+  }
+}
+
+function listen(signals: readonly NodeJS.Signals[], listener: () => void): () => void {
+  for (const signal of signals) process.on(signal, listener)
+  return () => {
+    for (const signal of signals) process.off(signal, listener)
   }
 }

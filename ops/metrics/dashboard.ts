@@ -224,6 +224,14 @@ export const rows: Row[] = [
     ]
   },
   {
+    title: 'Keys and limits',
+    panels: [
+      graph('Failed readings of the keys file', 'short', 8, [
+        { expr: increase('gateway_keys_reload_failed_total', WINDOW, { where: where() }), legend: 'failed' }
+      ])
+    ]
+  },
+  {
     title: 'Processes',
     panels: [
       graph('Workers', 'short', 8, [

@@ -298,6 +298,22 @@ export const alertRules: AlertRule[] = [
     staysQuiet: gauge('gateway_worker_restarts_total', '0x10 1x50')
   },
   {
+    alert: 'GatewayKeysReloadFailed',
+    expr: `${increase('gateway_keys_reload_failed_total', '1h', { by })} > 0`,
+    for: '0m',
+    severity: 'warning',
+    summary: 'The keys file cannot be used, and the earlier keys stay in force.',
+    runbook:
+      'The log event keys_reload_failed names the places in the file. Until it is mended, new keys and limits have no effect, and a ' +
+      'gateway that starts now refuses to. llm-gateway --inspect-config checks the file as a start does.',
+    fires: {
+      samples: gauge('gateway_keys_reload_failed_total', '0x5 1x55'),
+      labels: { job: JOB, instance: 'a' },
+      atMinutes: 20
+    },
+    staysQuiet: gauge('gateway_keys_reload_failed_total', '0x60')
+  },
+  {
     alert: 'GatewayStreamDisconnectSurge',
     expr: `gateway:stream_disconnect_ratio:rate10m > 0.25 and ${increase('gateway_stream_disconnects_total', '10m', { by })} > 20`,
     for: '5m',

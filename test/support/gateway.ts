@@ -62,7 +62,8 @@ export async function startGateway(t: Test, options: ProcessOptions = {}): Promi
   t.teardown(stop)
   const url = await readListeningUrl(child)
   const interrupt = () => void child.kill('SIGINT')
-  return { url, process: child, folder, interrupt, stop }
+  const hangUp = () => void child.kill('SIGHUP')
+  return { url, process: child, folder, interrupt, hangUp, stop }
 }
 
 /** Reads the log on stdout until the port is known, and keeps reading so that the gateway never blocks on a full pipe. */

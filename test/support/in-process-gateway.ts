@@ -50,6 +50,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   }
   let output = ''
   let signalStop: () => void = () => undefined
+  let signalReload: () => void = () => undefined
   let exitCode: number | undefined
   const listening = Promise.withResolvers<string>()
   const readOutput = (text: string) => {
@@ -68,7 +69,11 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
         onStop(listener) {
           signalStop = listener
         },
-        onReopen: () => () => undefined
+        onReopen: () => () => undefined,
+        onReload(listener) {
+          signalReload = listener
+          return () => undefined
+        }
       },
       createChildren,
       stdout,
@@ -91,7 +96,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   }
   t.teardown(stop)
   const url = await listening.promise
-  return { url, folder, interrupt: () => signalStop(), stop }
+  return { url, folder, interrupt: () => signalStop(), hangUp: () => signalReload(), stop }
 
   function createChildren(plan: RuntimePlan): Children {
     const runServiceIn = (service: Service) =>
