@@ -83,7 +83,8 @@ export class RequestLimits implements RunningLimitState {
   }
 
   attemptEnded({ wasSent, status = 200 }: { wasSent: boolean; status: number | undefined }): void {
-    if (!wasSent || status >= 400) this.#vainAttempts += 1
+    // One that ends without having begun waited for a connection or a credential.
+    if (!wasSent || status >= 400) this.#vainAttempts = Math.min(this.#attempts, this.#vainAttempts + 1)
   }
 
   generated(events: readonly NormalizedEvent[]): void {
