@@ -58,7 +58,7 @@ export interface RedactorOptions {
   /** Texts that are masked in any position: the configured keys and passwords. */
   readonly knownSecrets?: readonly string[]
   /**
-   * Mask only the known secrets and pass-through tokens: the operator has switched redaction off.
+   * Mask only the known secrets, pass-through tokens and keys of the gateway: the operator has switched redaction off.
    */
   readonly onlyOwnSecrets?: boolean
   /** Leave the bytes of files in data URLs as they are. */
@@ -77,7 +77,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const keys = new Set<string>(onlyOwnSecrets ? [] : [...SENSITIVE_KEYS, ...SENSITIVE_HEADER_KEYS, ...extraKeys])
   const knownKeys = new Map<string, { isSensitive: boolean; shown: string }>()
   const maskings = onlyOwnSecrets
-    ? [maskPassToken]
+    ? [maskPassToken, maskGatewayKey]
     : [...createMaskings([...SENSITIVE_KEYS, ...extraKeys]), ...(keepsFiles ? [] : [describeFiles])]
   const knownSecrets = createKnownSecretPattern(options.knownSecrets ?? [])
 
@@ -120,11 +120,14 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
 export const TOO_DEEP = '[too deep]'
 
 /** Cheap test before the patterns: most log texts match none of these and need no further work. */
-const MAY_HOLD_SECRET = /=|["']\s*:|:\/\/|data:|bearer|upstream-|eyJ|sk-|AIza|-----BEGIN/i
+const MAY_HOLD_SECRET = /=|["']\s*:|:\/\/|data:|bearer|upstream-|eyJ|sk-|gw-|AIza|-----BEGIN/i
 
 const DATA_URL = /\bdata:([\w.+-]+\/[\w.+-]+)(?:;[\w.-]{1,64}=[\w.-]{1,64}){0,4};base64,([A-Za-z0-9+/=_-]+)/gi
 
 const maskPassToken: Masking = text => text.replace(/\b(upstream-(?:auth|cred|user)-)[^\s"',]+/gi, `$1${REDACTED}`)
+
+/** As `--new-key` makes them: a process that checks keys knows only the digests of those of a keys file (keys.md 1). */
+const maskGatewayKey: Masking = text => text.replace(/\bgw-[\w-]{43}(?![\w-])/g, REDACTED)
 
 function createMaskings(keys: readonly string[]): Masking[] {
   const names = keys
@@ -137,6 +140,7 @@ function createMaskings(keys: readonly string[]): Masking[] {
     createQuotedValueMasking(names),
     text => text.replace(assignment, `$1=${REDACTED}`),
     maskPassToken,
+    maskGatewayKey,
     text => text.replace(/-----BEGIN [A-Z ]+-----(?:(?!-----BEGIN )[\s\S])*?-----END [A-Z ]+-----/g, REDACTED),
     text => text.replace(/(?<![\w-])eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, REDACTED),
     text => text.replace(/\b(?:sk-[\w-]{16,}|AIza[\w-]{20,})/g, REDACTED),
