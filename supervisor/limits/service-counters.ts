@@ -67,15 +67,16 @@ export function createServiceCounters({ isReady, send }: ServiceCountersDependen
     if (question.hold > 0) held.set(question.counter, question)
     else held.delete(question.counter)
     if (held.size === 0) stopRenewal()
-    else renewal ??= setInterval(renew, RENEWAL_INTERVAL_MS).unref()
+    else renewal ??= setTimeout(renew, RENEWAL_INTERVAL_MS).unref()
   }
 
   function renew(): void {
+    renewal = undefined
     void exchange('renewal', [...held.values()])
   }
 
   function stopRenewal(): void {
-    clearInterval(renewal)
+    clearTimeout(renewal)
     renewal = undefined
   }
 

@@ -104,3 +104,13 @@ t.test('the store of responses: wrong addresses, keys and folders are refused by
   ])
   t.same(check({ [DSN]: dsnOf('x'), GATEWAY_RESPONSES_STORE_MAX_BYTES_PER_KEY: '0' }).warnings, [])
 })
+
+t.test('the address of shared limits must have the form of one', async t => {
+  const setting = 'GATEWAY_LIMITS_REDIS_URL'
+  t.same(check({ [setting]: 'rediss://user:canary@redis.example:6380/1' }), { refusals: [], warnings: [] })
+  for (const url of ['https://user:canary@redis.example', 'redis://user:canary@redis.example/x']) {
+    t.same(check({ [setting]: url }).refusals, [
+      `${setting} must be redis://[user:password@]host[:port][/database], or the same with rediss://`
+    ])
+  }
+})

@@ -1,4 +1,4 @@
-// Programs that some tests need and that no package of this project brings: chromium, prometheus, promtool, nginx and caddy,
+// Programs that some tests need and that no package of this project brings: chromium, prometheus, promtool, nginx, caddy and redis-server,
 // which `.ci/run` installs, and systemd-analyze.
 
 import { accessSync, constants } from 'node:fs'

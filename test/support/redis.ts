@@ -21,6 +21,8 @@ export interface RedisOptions {
   readonly program?: 'redis-server' | 'valkey-server'
   /** Further lines of its configuration, as arguments. */
   readonly args?: readonly string[]
+  /** Whether it has TLS alone; `args` name its certificate. It then takes no commands of the test. */
+  readonly isTls?: boolean
   /** Whether it keeps its data over a restart. */
   readonly isDurable?: boolean
 }
@@ -40,11 +42,12 @@ export interface RedisServer {
 
 /** Starts a server on a free port of 127.0.0.1, which is killed with the test. */
 export async function startRedis(t: Test, options: RedisOptions = {}): Promise<RedisServer> {
-  const { program = 'redis-server', args = [], isDurable = false } = options
+  const { program = 'redis-server', args = [], isDurable = false, isTls = false } = options
   const folder = createTemporaryFolder(t)
   const port = await findFreePort()
   const durability = isDurable ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no']
-  const flags = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--save', '', ...durability, ...args]
+  const ports = isTls ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)]
+  const flags = ['--bind', '127.0.0.1', ...ports, '--dir', folder, '--save', '', ...durability, ...args]
   let send: (signal: NodeJS.Signals) => void = () => undefined
   let kill = () => Promise.resolve()
 
@@ -65,7 +68,7 @@ export async function startRedis(t: Test, options: RedisOptions = {}): Promise<R
   const credentials = args.includes('--requirepass') && password !== undefined ? { password } : {}
   return {
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: `${isTls ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
     async command(...words) {
       const client = createClient({
         RESP: 2,

@@ -4,13 +4,13 @@ import type { CounterAnswer, CounterQuestion } from '../../../shared/limits/shar
 /** The times of the counters. */
 export interface CounterTimes {
   readonly windowMs: number
-  /** A window is longer than its name by at most one bucket. */
+  /** A window is longer than its name by one to two buckets. */
   readonly bucketMs: number
   /** After which the slots of a silent gateway are free. */
   readonly leaseMs: number
 }
 
-/** 121 buckets of a minute stay below 128, up to which servers keep a hash in its compact form. */
+/** 122 buckets of a minute stay below 128, up to which servers keep a hash in its compact form. */
 export const COUNTER_TIMES: CounterTimes = { windowMs: 60_000, bucketMs: 500, leaseMs: 30_000 }
 
 const DAY_MS = 86_400_000

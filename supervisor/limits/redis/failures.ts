@@ -68,8 +68,9 @@ function findCause(error: unknown): Pick<Failure, 'cause' | 'code'> {
     const words = error.message.match(/\b[A-Z]{3,}\b/g) ?? []
     const code = words.find(word => REPLIES[word] !== undefined)
     if (code !== undefined) return { cause: REPLIES[code] ?? 'refused', code }
-    // What servers before 7 say about a password, and about a password for a user without one.
-    if (/invalid password|without any password/i.test(error.message)) return { cause: 'access_denied', code: 'AUTH' }
+    // A command of many words before a password, a password where none is set, and a wrong one before Redis 6.2.
+    if (/unauthenticated|without any password|invalid password/i.test(error.message))
+      return { cause: 'access_denied', code: 'AUTH' }
     return { cause: 'refused', code: words[0] ?? 'ERR' }
   }
   const code = readCode(error)

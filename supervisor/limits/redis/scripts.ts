@@ -8,8 +8,10 @@ import { createHash } from 'node:crypto'
  * as JSON: `["window", limit, take, [[amount, age], …]]`, `["slots", limit, hold]`, `["spend", add, expiry in milliseconds or 0]`.
  * Returns the time of the server in milliseconds, then one list for each question.
  *
- * A window is a hash of buckets by their number since the epoch. An amount counts until its whole bucket has left the window, so a window
- * is longer than its name by at most a bucket, and never shorter. Everything that can fail is read before anything is written, because a
+ * A window is a hash of buckets by their number since the epoch. An amount counts until its whole bucket and one more have left the window,
+ * so a window is longer than its name by one to two buckets, and never shorter. The ages of what is given back are those of another clock,
+ * so the right bucket may be a neighbour; what none of them has counts as used until it expires. A wider search would move what is used
+ * from bucket to bucket, and nothing would ever expire. Everything that can fail is read before anything is written, because a
  * script that fails takes nothing back.
  */
 export const EXCHANGE_SCRIPT = `
@@ -50,7 +52,7 @@ end
 
 local function answer_window(key, question)
   local limit, take, given_back = question[2], question[3], question[4]
-  local first, current = math.floor((now - window_ms) / bucket_ms), math.floor(now / bucket_ms)
+  local first, current = math.floor((now - window_ms) / bucket_ms) - 1, math.floor(now / bucket_ms)
   local last = current + math.ceil(window_ms / bucket_ms)
   local stored, amounts, numbers = {}, {}, {}
   local fields = redis.call('HGETALL', key)
@@ -71,15 +73,8 @@ local function answer_window(key, question)
     if number >= first and amount < 0 then
       amounts[number] = (amounts[number] or 0) - amount
     elseif number >= first then
-      -- The age was measured before the message was under way, so the bucket before can be the right one. What is taken from an earlier
-      -- bucket than the right one makes the window longer, never shorter.
-      for candidate = math.max(first, number - 1), last do
-        if amount <= 0 then break end
-        amount = free(candidate, amount)
-      end
-      for candidate = number - 2, first, -1 do
-        if amount <= 0 then break end
-        amount = free(candidate, amount)
+      for _, offset in ipairs({ 0, -1, 1, -2, 2 }) do
+        if amount > 0 and number + offset >= first then amount = free(number + offset, amount) end
       end
     end
   end
@@ -94,7 +89,7 @@ local function answer_window(key, question)
   table.sort(numbers)
   local granted = math.max(0, math.min(take, limit - total))
   local function left_at(number)
-    return math.max(0, (number + 1) * bucket_ms + window_ms - now)
+    return math.max(0, (number + 2) * bucket_ms + window_ms - now)
   end
   local retry = 0
   if granted < take then
