@@ -1,5 +1,7 @@
 // Reads the command line: a few flags, without abbreviations or guesses (bridge.md 1.1).
 import { parseArgs } from 'node:util'
+import { isKeyName, KEY_NAME_RULE } from '../shared/keys/key-name.ts'
+import { DEFAULT_KEY_NAME } from '../shared/keys/key-ring.ts'
 import { type SettingName, settingsTable } from '../shared/settings/table.ts'
 
 /** The flags that stand for settings, and the other options of a start. */
@@ -17,6 +19,7 @@ export type Command =
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'usage-error'; readonly message: string }
+  | { readonly kind: 'new-key'; readonly name: string }
   | { readonly kind: 'inspect'; readonly options: StartOptions }
   | { readonly kind: 'start'; readonly options: StartOptions }
 
@@ -33,6 +36,7 @@ Options:
   --host <address>    address to listen on (also GATEWAY_HOST)
   --port <number>     port to listen on (also GATEWAY_PORT)
   --workers <number>  number of worker processes (also GATEWAY_WORKERS)
+  --new-key <name>    print a fresh API key and its entry for a keys file, and exit
   --demo              start an embedded upstream on loopback and use it
   --version           print the version and exit
   -h, --help          print this text and exit
@@ -48,6 +52,7 @@ const flags = {
   host: { type: 'string' },
   port: { type: 'string' },
   workers: { type: 'string' },
+  'new-key': { type: 'string' },
   demo: { type: 'boolean' },
   version: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' }
@@ -66,6 +71,8 @@ export function parseCommandLine(argumentList: readonly string[]): Command {
   const { values, tokens } = parsed
   if (values.help === true) return { kind: 'help' }
   if (values.version === true) return { kind: 'version' }
+  const newKey = values['new-key']
+  if (newKey !== undefined) return readNewKey(newKey)
 
   const variables: Record<string, string> = {}
   for (const { flag, name } of settingFlags) {
@@ -85,6 +92,12 @@ export function parseCommandLine(argumentList: readonly string[]): Command {
     ...(envFile?.value !== undefined && { envFile: envFile.value })
   }
   return { kind: values['inspect-config'] === true ? 'inspect' : 'start', options }
+}
+
+function readNewKey(name: string): Command {
+  if (!isKeyName(name)) return { kind: 'usage-error', message: `--new-key must be ${KEY_NAME_RULE}` }
+  if (name !== DEFAULT_KEY_NAME) return { kind: 'new-key', name }
+  return { kind: 'usage-error', message: `--new-key must not be ${DEFAULT_KEY_NAME}, the name of GATEWAY_API_KEY` }
 }
 
 function parseFlags(argumentList: readonly string[]) {

@@ -38,6 +38,11 @@ switch (command.kind) {
     writeError(command.message)
     process.exitCode = EXIT_CODES.wrongConfiguration
     break
+  case 'new-key': {
+    const [{ writeNewKey }, { randomBytes }] = await Promise.all([import('./keys/new-key.ts'), import('node:crypto')])
+    writeOutput(writeNewKey(command.name, randomBytes))
+    break
+  }
   case 'inspect': {
     const { inspectConfiguration } = await import('./preflight.ts')
     const result = inspectConfiguration({ environment: process.env, options: command.options })

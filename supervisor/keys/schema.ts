@@ -1,5 +1,6 @@
 // The shape of a keys file (keys.md 1). The schema for editors is generated from the same definition.
 import { z } from 'zod'
+import { KEY_NAME, KEY_NAME_RULE } from '../../shared/keys/key-name.ts'
 import { BUDGET_PERIODS } from '../../shared/keys/key-set.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 
@@ -10,14 +11,11 @@ function expected(what: string) {
   return { error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : `must be ${what}`) }
 }
 
-const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/
-export const NAME_RULE = '1 to 64 of a-z, 0-9, ".", "_" and "-", with a letter or a digit first and last'
-
 /** Of keys and of groups. */
 export const keyName = z
-  .string(expected(NAME_RULE))
-  .regex(NAME, { error: `must be ${NAME_RULE}` })
-  .describe(`${NAME_RULE}.`)
+  .string(expected(KEY_NAME_RULE))
+  .regex(KEY_NAME, { error: `must be ${KEY_NAME_RULE}` })
+  .describe(`${KEY_NAME_RULE}.`)
 
 const positive = z.int(expected('a whole number above 0')).min(1, { error: 'must be a whole number above 0' })
 
@@ -187,7 +185,7 @@ function toProblem({ code, path, message }: z.core.$ZodIssue): KeysProblem {
     case 'unrecognized_keys':
       return { path: hideNames(place), explanation: 'has an unknown member' }
     case 'invalid_key':
-      return { path: place.slice(0, -1), explanation: `the name of a member must be ${NAME_RULE}` }
+      return { path: place.slice(0, -1), explanation: `the name of a member must be ${KEY_NAME_RULE}` }
     default:
       return { path: hideNames(place), explanation: message }
   }

@@ -27,6 +27,7 @@ t.test('every documented flag is understood, with and without an equals sign', a
     }
   })
   t.equal(parseCommandLine(['--inspect-config']).kind, 'inspect')
+  t.same(parseCommandLine(['--new-key', 'ci.build-1']), { kind: 'new-key', name: 'ci.build-1' })
   t.equal(parseCommandLine(['-h']).kind, 'help')
   t.equal(parseCommandLine(['--version']).kind, 'version')
 })
@@ -54,6 +55,10 @@ t.test('bridge 44: a wrong argument is a usage error that repeats no value', asy
     ['--workers', '0'],
     ['--workers', '-1'],
     ['--host='],
+    ['--new-key'],
+    ['--new-key', ''],
+    ['--new-key', 'HUNTER2'],
+    ['--new-key', 'default'],
     ['--env-file='],
     ['--demo=hunter2'],
     ['--api-key=hunter2'],
