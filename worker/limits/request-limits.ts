@@ -31,6 +31,8 @@ export class RequestLimits implements RunningLimitState {
   readonly #account: KeyAccount
   readonly #generated = createGeneratedTokens()
   #estimate = NO_ESTIMATE
+  /** What the provider has counted of the input before the first content. */
+  #startedInputTokens: number | undefined
   #reservation: Reservation | undefined
   #attempts = 0
   /** Attempts of which the provider has generated nothing: not sent, or refused by its status. */
@@ -88,6 +90,8 @@ export class RequestLimits implements RunningLimitState {
   }
 
   generated(events: readonly NormalizedEvent[]): void {
+    const [first] = events
+    if (first?.type === 'start') this.#startedInputTokens = first.usage?.inputTokens ?? undefined
     this.#generated.add(events)
   }
 
@@ -110,7 +114,7 @@ export class RequestLimits implements RunningLimitState {
     const { tokens: generated } = this.#generated
     if (!isReported && generated === 0 && this.#attempts <= this.#vainAttempts) return 0
     if (isWhole && totalTokens !== undefined) return totalTokens
-    const input = inputTokens ?? this.#estimate.input
+    const input = inputTokens ?? this.#startedInputTokens ?? this.#estimate.input
     // What a provider has counted before its stream broke off does not have the rest.
     const output = isWhole ? (outputTokens ?? generated) : Math.max(outputTokens ?? 0, generated)
     return input + output

@@ -8,6 +8,7 @@ import {
   answerChat,
   auth,
   type ChatAnswer,
+  FREE_SECRET,
   type LimitedGateway,
   type LimitedOptions,
   SPREAD_ALIAS,
@@ -112,6 +113,17 @@ t.test('keys 10: a budget stops requests once it is spent, and begins again with
   t.equal(family.readFailure(refused).code, 'budget_exceeded')
   nowMs += 10_000
   t.equal((await send(gateway.url, family, question())).status, 200)
+})
+
+t.test('keys 13: without counters requests of limited keys are refused, and those of other keys are not', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 100 }, isUnavailable: true })
+  for (const { family, isStream } of forms) {
+    const response = await send(gateway.url, family, question({ isStream }))
+    t.equal(response.status, 503)
+    t.equal(response.headers.get('retry-after'), '1')
+    const free = await send(gateway.url, family, question({ isStream, headers: auth(FREE_SECRET) }))
+    t.equal(free.status, 200)
+  }
 })
 
 t.test('keys 6: a response in the background is refused before it begins', async t => {

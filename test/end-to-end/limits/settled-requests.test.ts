@@ -6,6 +6,7 @@ import {
   answerChat,
   auth,
   type ChatAnswer,
+  FREE_SECRET,
   GONE_ALIAS,
   type LimitedGateway,
   startLimited,
@@ -139,6 +140,36 @@ t.test('keys 8: an estimate is the same for a body that goes on as it is, one wi
   t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ more: { messages: pictured } }))), 1100)
 })
 
+t.test('keys 8: a stream that goes on as its provider writes it is settled in the same way', async t => {
+  const event = (data: { type: string }) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+  const begun = (usage: object) => {
+    const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'exact-model-1', content: [], usage }
+    return [
+      { type: 'message_start', message },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
+    ]
+  }
+  const end = [
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 33 } },
+    { type: 'message_stop' }
+  ]
+  let isBroken = false
+  const messages = await startLimited(t, { limits, kind: 'messages_compatible' }, (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(begun({ input_tokens: 70, output_tokens: 1 }).map(event).join(''))
+    if (isBroken) setImmediate(() => response.destroy())
+    else response.end(end.map(event).join(''))
+  })
+  const family = families.find(({ name }) => name === 'messages')
+  if (family === undefined) throw new Error('There is a family.')
+  const ask = () => sendQuestion(messages.url, family, question({ isStream: true }))
+  t.equal(await use(messages, ask), 70 + 33)
+  isBroken = true
+  t.equal(await use(messages, ask), 150, 'the estimate: the usage comes with the end')
+})
+
 t.test('keys 8: an estimate is the same in a thread', async t => {
   answer = { text: '' }
   const used: number[] = []
@@ -164,7 +195,7 @@ t.test('keys 19: requests of a key without limits ask for nothing', async t => {
   const gateway = await start(t)
   answer = { text, usage: [70, 20] }
   for (const family of families) {
-    const { status } = await sendQuestion(gateway.url, family, question({ headers: auth('unlimited-key-0123456789') }))
+    const { status } = await sendQuestion(gateway.url, family, question({ headers: auth(FREE_SECRET) }))
     t.equal(status, 200)
   }
   t.strictSame(gateway.asked, [])

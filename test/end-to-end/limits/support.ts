@@ -51,6 +51,8 @@ export interface LimitedOptions {
   /** Per 1,000,000 tokens of every model. */
   price?: Price
   memory?: ResponseStore
+  /** The counters cannot be read, and the operator wants requests refused then. */
+  isUnavailable?: boolean
   /** The clock of periods. */
   epochMs?: () => number
 }
@@ -58,7 +60,16 @@ export interface LimitedOptions {
 /** Starts both; they close with the test. */
 export async function startLimited(
   t: Test,
-  { limits, group, kind = 'chat_compatible', env = {}, price, memory, epochMs = Date.now }: LimitedOptions,
+  {
+    limits,
+    group,
+    kind = 'chat_compatible',
+    env = {},
+    price,
+    memory,
+    isUnavailable,
+    epochMs = Date.now
+  }: LimitedOptions,
   handler: StubHandler
 ): Promise<LimitedGateway> {
   const stub = await startStub(handler)
@@ -84,7 +95,7 @@ export async function startLimited(
   const counters = openCounters(keys, epochMs)
   const options: WorkerAppOptions = {
     ...workerOptions(parseSettings(env), fileOf(profiles), keys),
-    limits: { leases: counters.leases, listUsage: async () => undefined },
+    limits: { leases: isUnavailable === true ? UNAVAILABLE : counters.leases, listUsage: async () => undefined },
     ...(price && { prices: { currency: 'USD', models: { '*': price } } })
   }
   const parts = { faces: providerFaces, kinds: providerKinds, ...(memory && { memory }) }
@@ -104,6 +115,8 @@ function writeKeys(limits: Limits, group: Limits | undefined): KeySet {
     ]
   }
 }
+
+const UNAVAILABLE: LeaseSource = { lease: async () => ({ kind: 'unavailable' }), settle: () => undefined }
 
 /** The counters of a supervisor with one worker. */
 function openCounters(keys: KeySet, epochMs: () => number) {

@@ -40,6 +40,24 @@ t.test('keys 8: a broken stream has used what was generated, where the provider 
   t.equal(unused({ isWhole: false, inputTokens: 900, outputTokens: 1 }), 1200 - 900 - 100)
 })
 
+t.test('keys 8: a broken stream has the input that its provider had counted at its start', async t => {
+  const { request, unused } = await admit()
+  request.attemptStarted()
+  const usage = {
+    inputTokens: 700,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
+    outputTokens: 1,
+    reasoningTokens: null,
+    totalTokens: null
+  }
+  request.generated([
+    { type: 'start', providerModel: null, metadata: {}, usage },
+    { type: 'text-delta', text: 'x'.repeat(40) }
+  ])
+  t.equal(unused({ isWhole: false }), 1200 - 700 - 10)
+})
+
 t.test('keys 8: a request that was not sent, or that the provider refused, has used nothing', async t => {
   const unsent = await admit()
   t.equal(unsent.unused({ isWhole: false }), 1200)
