@@ -189,7 +189,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
     fleet,
     slots: services.slots,
     catalog: services.catalog,
-    health: services.health
+    health: services.health,
+    limits: services.limits
   })
   const reopenLogs = () => {
     runtimeLog.reopen()
@@ -333,6 +334,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
         fleet.close()
         break
       case 'close-services':
+        // No worker is left that counts, and the place of the counters still takes what was counted.
+        services.limits.close()
         kept.close()
         break
       case 'kill-processes':

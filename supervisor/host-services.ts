@@ -9,8 +9,7 @@ import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import type { Fleet } from './fleet.ts'
 import type { KeysSource } from './keys/keys-in-force.ts'
-import { createLeaseBroker } from './limits/lease-broker.ts'
-import { createLedger } from './limits/ledger.ts'
+import { createLimitsService } from './limits/limits-service.ts'
 import { createHealthOfRecord } from './provider-health.ts'
 import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
@@ -31,7 +30,7 @@ export type HostServices = ReturnType<typeof createHostServices>
 
 /** Creates all services. None of them sends anything before a worker asks or `catalog.startWarmUp` is called. */
 export function createHostServices(
-  { log, fleet, keys, onCatalogFilled }: HostServicesDependencies,
+  { log, fleet, keys, sharedCounters, onCatalogFilled }: HostServicesDependencies,
   { settings, profiles, revisions }: Pick<RuntimePlan, 'settings' | 'profiles' | 'revisions'>
 ) {
   const { send, broadcast, nextReadyOwner, readyOwners } = fleet
@@ -48,14 +47,21 @@ export function createHostServices(
   const profileIds = profiles.profiles.map(({ profileId }) => profileId)
   const health = createHealthOfRecord({ broadcast }, profileIds)
   const running = createRunningCollector({ send, readyOwners })
-  const clock = { nowMs, epochMs: Date.now }
-  const ledger = createLedger({ clock }, { keys: keys.current(), workers: settings.workers })
-  const limits = createLeaseBroker({ send, ledger, nowMs })
+  const limits = createLimitsService(
+    { log, send, place: sharedCounters },
+    {
+      keys: keys.current(),
+      workers: settings.workers,
+      countsAll: settings.limitsRedisUrl !== undefined,
+      onOutage: settings.limitsOnOutage
+    }
+  )
   keys.onChanged(limits.replaceKeys)
   return {
     slots,
     catalog,
     health,
+    limits,
     handlers: {
       ...slots.handlers,
       ...catalog.handlers,

@@ -332,7 +332,7 @@ export const rows: Row[] = [
     ]
   },
   {
-    title: 'Shutdown, model list and traces',
+    title: 'Shutdown, model list, limits and traces',
     panels: [
       graph('Shutdown', 'short', 8, [
         { expr: current('sum', 'gateway_draining', { where: where() }), legend: 'gateways that drain' },
@@ -342,6 +342,7 @@ export const rows: Row[] = [
         }
       ]),
       graph('Age of the model list', 's', 8, [currentBy('max', 'gateway_catalog_age_seconds', ['instance'])]),
+      graph('Outage of shared limits', 'short', 8, [currentBy('max', 'gateway_limits_outage', ['instance'])]),
       graph('Trace spans', 'ops', 8, [
         { expr: rate('gateway_trace_spans_total', WINDOW, { where: where() }), legend: 'taken by the collector' },
         { expr: rate('gateway_trace_spans_dropped_total', WINDOW, { where: where() }), legend: 'dropped' }

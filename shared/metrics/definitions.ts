@@ -276,6 +276,10 @@ export const metricDefinitions = Object.freeze({
   gateway_ready: gauge('Whether the gateway is ready to serve model requests: 1 or 0.', 'max'),
   gateway_draining: gauge('Whether the gateway is shutting down: 1 or 0.', 'max'),
   gateway_drain_active_requests: gauge('Model requests that a shutdown waits for.', 'sum'),
+  gateway_limits_outage: gauge(
+    'Whether the place that hosts share their limits through cannot be reached: 1 or 0.',
+    'max'
+  ),
   gateway_catalog_age_seconds: gauge(
     'Time since the model catalog was discovered in seconds; 0 for a catalog that needs no discovery.',
     'max'

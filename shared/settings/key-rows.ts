@@ -18,6 +18,11 @@ export function keyRows(add: SectionRows) {
       kind.name,
       'gateway:limits:',
       'What the names of all counters in that Redis begin with.'
+    ),
+    GATEWAY_LIMITS_ON_OUTAGE: add.withDefault(
+      kind.oneOf(['local', 'refuse']),
+      'local',
+      'While that Redis cannot be reached: limits go on for each host alone, or requests of limited keys are refused with 503.'
     )
   }
 }

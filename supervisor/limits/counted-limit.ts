@@ -1,18 +1,17 @@
 // One limit of a key or of a group that requests take from: a window of a minute, or the slots of running requests (keys.md 2).
-import { LEASE_AGE_MAX_MS, type LeaseAmounts, type LimitName, type Meter } from '../../shared/limits/leases.ts'
-import { createSlidingWindow } from './sliding-window.ts'
+import type { LeaseAmounts, LimitName, Meter } from '../../shared/limits/leases.ts'
+import type { Leaseholder } from './expected-returns.ts'
 
-/** A lease that is older has been given back, also by a worker whose timer was late and whose message was under way. */
-const RETURN_WAIT_MS = 2 * LEASE_AGE_MAX_MS
-const SLOT_RETRY_MS = 1_000
 /** The share of a limit that one lease may hold beyond what its request needs. */
 const BATCH_SHARE = 0.05
+/** When it may help to ask again for a slot. */
+export const SLOT_RETRY_MS = 1_000
 
 export type LimitHolder = 'key' | 'group'
 export type CountedLimitName = Exclude<LimitName, 'budget'>
 
 /** The member of a lease that each limit counts. */
-const AMOUNT_NAMES = {
+export const AMOUNT_NAMES = {
   requests_per_minute: 'requests',
   tokens_per_minute: 'tokens',
   concurrent_requests: 'slots'
@@ -21,11 +20,30 @@ const AMOUNT_NAMES = {
 /** Whether an amount can be taken now. */
 export type Availability =
   | { readonly kind: 'free' }
-  /** `returnsUntilMs`: until then workers may give back what they have not used; undefined where they hold nothing of that kind. */
-  | { readonly kind: 'short'; readonly retryAfterMs: number; readonly returnsUntilMs: number | undefined }
+  | Shortage
+  /** The shared place is being asked. */
+  | { readonly kind: 'asking' }
+  /** The shared place cannot be reached, and the operator wants requests refused then. */
+  | { readonly kind: 'unavailable' }
 
-export interface Grant {
-  readonly owner: number
+export interface Shortage {
+  readonly kind: 'short'
+  /** Null for more than the whole limit. */
+  readonly retryAfterMs: number | null
+  /** Until then workers may give back what they have not used; undefined where they hold nothing of that kind. */
+  readonly returnsUntilMs: number | undefined
+}
+
+export interface Want {
+  readonly amount: number
+  readonly nowMs: number
+  /** Of the question that this is part of: later questions have higher ones. */
+  readonly questionId: number
+  /** The question waits no longer: nobody is asked for it. */
+  readonly mustAnswer: boolean
+}
+
+export interface Grant extends Leaseholder {
   readonly amount: number
   /** What the request that asked does not need itself. */
   readonly extra: number
@@ -36,122 +54,47 @@ export interface GivenBack {
   readonly owner: number
   readonly amount: number
   readonly grantedAtMs: number
+  readonly nowMs: number
 }
 
-/** What is used is counted, and what is granted counts as used. */
+/** What is granted counts as used. Times are those of one clock that never goes back. */
 export interface CountedLimit {
   readonly name: CountedLimitName
   readonly holder: LimitHolder
   readonly amountName: keyof LeaseAmounts
   /** A new limit keeps what is used. */
   limit: number
-  check(amount: number, nowMs: number): Availability
+  check(want: Want): Availability
   /** What a lease of one of `workers` may hold beyond `amount`. */
   batch(amount: number, options: { workers: number; nowMs: number }): number
   take(grant: Grant): void
   giveBack(returned: GivenBack): void
   /** Counts what was used beyond a reservation. */
   overrun(amount: number, nowMs: number): void
-  releaseOwner(owner: number): void
+  /** The leaseholder asks again: it has nothing more to give back. */
+  forgetLease(holder: Leaseholder): void
+  releaseOwner(owner: number, nowMs: number): void
   used(nowMs: number): number
   /** Of a window alone. */
   meter(nowMs: number): Meter
 }
 
+/** A limit that this host counts by itself. */
+export interface HostLimit extends CountedLimit {
+  /** Until when workers may give something back; undefined where they hold nothing that they may not use. */
+  expectedUntilMs(nowMs: number): number | undefined
+}
+
 export interface CountedLimitOptions {
+  /** Names it among those of all keys and groups, as shared places do. */
+  readonly id: string
   readonly name: CountedLimitName
   readonly holder: LimitHolder
   readonly limit: number
 }
 
-export function createCountedLimit(options: CountedLimitOptions): CountedLimit {
-  return options.name === 'concurrent_requests' ? createSlotLimit(options) : createWindowLimit(options)
-}
-
-function createWindowLimit({ name, holder, limit }: CountedLimitOptions): CountedLimit {
-  const window = createSlidingWindow()
-  const returns = createExpectedReturns()
-  const counted: CountedLimit = {
-    name,
-    holder,
-    amountName: AMOUNT_NAMES[name],
-    limit,
-    check(amount, nowMs) {
-      const retryAfterMs = Math.ceil(window.msUntil(Math.max(0, counted.limit - amount), nowMs))
-      if (retryAfterMs === 0) return { kind: 'free' }
-      return { kind: 'short', retryAfterMs, returnsUntilMs: returns.untilMs(nowMs) }
-    },
-    batch: (amount, { workers, nowMs }) => batchOf(counted.limit, counted.limit - window.used(nowMs) - amount, workers),
-    take({ amount, extra, nowMs }) {
-      window.add(amount, nowMs)
-      if (extra > 0) returns.expect(nowMs)
-    },
-    giveBack: ({ amount, grantedAtMs }) => window.remove(amount, grantedAtMs),
-    overrun: (amount, nowMs) => window.add(amount, nowMs),
-    releaseOwner: () => undefined,
-    used: window.used,
-    meter: nowMs => ({
-      limit: counted.limit,
-      remaining: Math.max(0, counted.limit - window.used(nowMs)),
-      resetMs: Math.ceil(window.msUntil(0, nowMs))
-    })
-  }
-  return counted
-}
-
-function createSlotLimit({ name, holder, limit }: CountedLimitOptions): CountedLimit {
-  const heldBy = new Map<number, number>()
-  const returns = createExpectedReturns()
-  let held = 0
-
-  /** At most what the owner holds: what was granted before this limit existed is not counted in it. */
-  function free(owner: number, amount: number): void {
-    const owned = heldBy.get(owner) ?? 0
-    const freed = Math.min(amount, owned)
-    held -= freed
-    if (freed === owned) heldBy.delete(owner)
-    else heldBy.set(owner, owned - freed)
-  }
-
-  const counted: CountedLimit = {
-    name,
-    holder,
-    amountName: AMOUNT_NAMES[name],
-    limit,
-    check(amount, nowMs) {
-      if (held + amount <= counted.limit) return { kind: 'free' }
-      return { kind: 'short', retryAfterMs: SLOT_RETRY_MS, returnsUntilMs: returns.untilMs(nowMs) }
-    },
-    batch: (amount, { workers }) => batchOf(counted.limit, counted.limit - held - amount, workers),
-    take({ owner, amount, extra, nowMs }) {
-      held += amount
-      heldBy.set(owner, (heldBy.get(owner) ?? 0) + amount)
-      if (extra > 0) returns.expect(nowMs)
-    },
-    giveBack: ({ owner, amount }) => free(owner, amount),
-    overrun: () => undefined,
-    releaseOwner: owner => free(owner, heldBy.get(owner) ?? 0),
-    used: () => held,
-    meter: () => ({ limit: counted.limit, remaining: Math.max(0, counted.limit - held), resetMs: 0 })
-  }
-  return counted
-}
-
-function batchOf(limit: number, remaining: number, workers: number): number {
+/** A share of what remains, and never more than a small part of the limit. */
+export function batchOf(limit: number, remaining: number, sharers: number): number {
   const most = Math.max(1, Math.floor(limit * BATCH_SHARE))
-  return Math.max(0, Math.min(most, Math.floor(remaining / (2 * workers))))
-}
-
-/** Until when leases with something unused may come back. */
-function createExpectedReturns() {
-  let lastGrantMs = Number.NEGATIVE_INFINITY
-  return {
-    expect(nowMs: number): void {
-      lastGrantMs = nowMs
-    },
-    untilMs(nowMs: number): number | undefined {
-      const endMs = lastGrantMs + RETURN_WAIT_MS
-      return endMs > nowMs ? endMs : undefined
-    }
-  }
+  return Math.max(0, Math.min(most, Math.floor(remaining / (2 * sharers))))
 }

@@ -1,7 +1,7 @@
 // Which limits hold for each key: its own and those of its group. A change of the keys file keeps what is used of limits that stay.
 import type { KeySet, Limits } from '../../shared/keys/key-set.ts'
-import { type Budget, createBudget } from './budget.ts'
-import { type CountedLimit, type CountedLimitName, createCountedLimit, type LimitHolder } from './counted-limit.ts'
+import type { Budget, BudgetOptions } from './budget.ts'
+import type { CountedLimit, CountedLimitName, CountedLimitOptions, LimitHolder } from './counted-limit.ts'
 
 /** The limits of a key from some moment on. */
 export interface KeyLimits {
@@ -12,6 +12,12 @@ export interface KeyLimits {
   readonly sinceMs: number
   readonly counted: readonly CountedLimit[]
   readonly budgets: readonly Budget[]
+}
+
+/** Where limits are counted: on this host, or in a place that hosts share. */
+export interface LimitFactory {
+  createLimit(options: CountedLimitOptions): CountedLimit
+  createBudget(options: BudgetOptions): Budget
 }
 
 /** How many earlier sets of limits of one key are kept, for requests that were admitted under them. */
@@ -36,7 +42,10 @@ const COUNTED_MEMBERS = [
   ['concurrent_requests', 'concurrentRequests']
 ] as const satisfies ReadonlyArray<readonly [CountedLimitName, keyof Limits]>
 
-export function createKeyLimits(keys: KeySet | undefined, nowMs: number): KeyLimitsTable {
+export function createKeyLimits(
+  factory: LimitFactory,
+  { keys, nowMs }: { keys: KeySet | undefined; nowMs: number }
+): KeyLimitsTable {
   let counted = new Map<string, CountedLimit>()
   let budgets = new Map<string, Budget>()
   let current = new Map<string, KeyLimits>()
@@ -53,14 +62,14 @@ export function createKeyLimits(keys: KeySet | undefined, nowMs: number): KeyLim
         const limit = limits[member]
         if (limit === undefined) continue
         const id = `${holder}:${name}:${limitName}`
-        const one = counted.get(id) ?? createCountedLimit({ name: limitName, holder, limit })
+        const one = counted.get(id) ?? factory.createLimit({ id, name: limitName, holder, limit })
         one.limit = limit
         nextCounted.set(id, one)
         own.counted.push(one)
       }
       if (limits.budget !== undefined) {
         const id = `${holder}:${name}:budget`
-        const budget = budgets.get(id) ?? createBudget(holder, limits.budget)
+        const budget = budgets.get(id) ?? factory.createBudget({ id, holder, terms: limits.budget })
         budget.change(limits.budget)
         nextBudgets.set(id, budget)
         own.budgets.push(budget)

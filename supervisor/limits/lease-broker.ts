@@ -1,14 +1,18 @@
-// Answers the workers' questions for leases (keys.md 3). A question waits only while other workers may give back what it needs, and
-// questions for the same limits are answered in their order.
+// Answers the workers' questions for leases (keys.md 3). A question waits only while other workers may give back what it needs, or a shared
+// place is asked; questions for the same limits are answered in their order.
 import type { MessageSender, WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import type { KeySet } from '../../shared/keys/key-set.ts'
 import type { Settlement } from '../../shared/limits/leases.ts'
 import type { CountedLimit } from './counted-limit.ts'
 import type { Decision, LeaseRequest, Ledger } from './ledger.ts'
+import type { LimitTimers } from './timers.ts'
 
-/** Unused leases are back after that, however busy a worker is. */
-const WAIT_MAX_MS = 250
+/**
+ * Unused leases are back by then, however busy a worker is, and a shared place has answered twice: an exchange that already runs, and the
+ * next one.
+ */
+const WAIT_MAX_MS = 750
 /** Waiting questions for one key or group; a further one is answered at once. */
 const WAITING_MAX = 1_000
 /** Grants of one worker that a cancelled question may still name: what crossed on the way. */
@@ -22,6 +26,8 @@ export interface LeaseBroker {
   /** Takes back what a worker process that has exited held. */
   releaseOwner(owner: number): void
   replaceKeys(keys: KeySet): void
+  /** Answers the questions that can be answered now: a shared place has answered. */
+  advance(): void
   close(): void
 }
 
@@ -29,6 +35,7 @@ export interface LeaseBrokerDependencies {
   readonly send: (owner: number, message: SupervisorMessageContent) => void
   readonly ledger: Ledger
   readonly nowMs: () => number
+  readonly timers: LimitTimers
 }
 
 interface Question extends LeaseRequest {
@@ -41,13 +48,14 @@ interface Queue {
   questions: Question[]
   /** What they wait for. */
   blocked: ReadonlySet<CountedLimit>
-  timer: NodeJS.Timeout | undefined
+  cancelTimer: (() => void) | undefined
 }
 
-export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependencies): LeaseBroker {
+export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDependencies): LeaseBroker {
   const queues = new Map<string, Queue>()
   /** By owner, then by the id of the question. */
   const recent = new Map<number, Map<number, Settlement>>()
+  let lastQuestionId = 0
 
   function ask(question: Question): void {
     const domain = ledger.domainOf(question.key)
@@ -60,7 +68,7 @@ export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependenci
   }
 
   function enqueue(domain: string, question: Question, decision: Extract<Decision, { kind: 'waiting' }>): void {
-    const queue = queues.get(domain) ?? { questions: [], blocked: new Set(), timer: undefined }
+    const queue = queues.get(domain) ?? { questions: [], blocked: new Set(), cancelTimer: undefined }
     const isFirst = queue.questions.length === 0
     queues.set(domain, queue)
     queue.questions.push(question)
@@ -70,7 +78,7 @@ export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependenci
 
   /** Answers all questions of a queue that can be answered now. */
   function advance(domain: string, queue: Queue): void {
-    clearTimeout(queue.timer)
+    queue.cancelTimer?.()
     const blocked = new Set<CountedLimit>()
     const waiting: Question[] = []
     let nextMs = Number.POSITIVE_INFINITY
@@ -90,7 +98,7 @@ export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependenci
   }
 
   function schedule(domain: string, queue: Queue, atMs: number): void {
-    queue.timer = setTimeout(() => advance(domain, queue), Math.max(1, Math.ceil(atMs - nowMs()))).unref()
+    queue.cancelTimer = timers.after(Math.max(1, Math.ceil(atMs - nowMs())), () => advance(domain, queue))
   }
 
   function advanceAll(): void {
@@ -98,6 +106,10 @@ export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependenci
   }
 
   function answer({ owner, requestId, key }: Question, decision: Exclude<Decision, { kind: 'waiting' }>): void {
+    if (decision.kind === 'unavailable') {
+      send(owner, { kind: 'limits-unavailable', requestId })
+      return
+    }
     if (decision.kind === 'refused') {
       send(owner, { kind: 'limits-refused', requestId, refusal: decision.refusal, meters: decision.meters })
       return
@@ -138,8 +150,11 @@ export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependenci
 
   return {
     handlers: {
-      'limits-lease': ({ requestId, key, amounts }, { owner }) =>
-        ask({ owner, requestId, key, amounts, deadlineMs: nowMs() + WAIT_MAX_MS }),
+      'limits-lease'({ requestId, key, amounts }, { owner }) {
+        ledger.forgetLease(owner, key)
+        lastQuestionId += 1
+        ask({ owner, requestId, key, amounts, questionId: lastQuestionId, deadlineMs: nowMs() + WAIT_MAX_MS })
+      },
       'limits-lease-cancelled'({ requestId }, { owner }) {
         // A cancel may cross a grant, so it gives the lease back as well as the place in the queue.
         const granted = recent.get(owner)?.get(requestId)
@@ -161,14 +176,15 @@ export function createLeaseBroker({ send, ledger, nowMs }: LeaseBrokerDependenci
     },
     replaceKeys(keys) {
       const waiting = [...queues.values()].flatMap(({ questions }) => questions)
-      for (const { timer } of queues.values()) clearTimeout(timer)
+      for (const { cancelTimer } of queues.values()) cancelTimer?.()
       queues.clear()
       ledger.replaceKeys(keys)
       // A key may be in another group now, and so in another queue.
       for (const question of waiting) ask(question)
     },
+    advance: advanceAll,
     close() {
-      for (const { timer } of queues.values()) clearTimeout(timer)
+      for (const { cancelTimer } of queues.values()) cancelTimer?.()
       queues.clear()
     }
   }

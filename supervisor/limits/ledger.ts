@@ -10,13 +10,10 @@ import {
   type Settlement
 } from '../../shared/limits/leases.ts'
 import type { Budget } from './budget.ts'
-import type { CountedLimit } from './counted-limit.ts'
-import { createKeyLimits, type KeyLimits } from './key-limits.ts'
+import type { CountedLimit, Shortage } from './counted-limit.ts'
+import { createKeyLimits, type KeyLimits, type LimitFactory } from './key-limits.ts'
 import { createLastGrants } from './last-grants.ts'
 import { listUsage } from './usage.ts'
-
-/** Requests that a lease holds beyond the asked ones where no limit counts them: a key with a budget alone. */
-const UNCOUNTED_BATCH = 20
 
 export interface LedgerClock {
   /** Never goes back: of windows and grants. */
@@ -29,6 +26,8 @@ export interface LeaseRequest {
   readonly owner: number
   readonly key: string
   readonly amounts: LeaseAmounts
+  /** Later questions have higher ones. */
+  readonly questionId: number
 }
 
 export interface DecideOptions {
@@ -43,12 +42,15 @@ export interface DecideOptions {
 export type Decision =
   | { readonly kind: 'granted'; readonly amounts: LeaseAmounts; readonly grantedAtMs: number; readonly meters: Meters }
   | { readonly kind: 'refused'; readonly refusal: LeaseRefusal; readonly meters: Meters }
-  /** Workers may give back enough until then. */
+  | { readonly kind: 'unavailable' }
+  /** Workers may give back enough until then, or a shared place is being asked. */
   | { readonly kind: 'waiting'; readonly untilMs: number; readonly limits: readonly CountedLimit[] }
 
 export interface Ledger {
   /** Questions of different domains do not depend on each other; undefined for a key without limits. */
   domainOf(key: string): string | undefined
+  /** A worker asks for a key: what it held before is used up, or given back. */
+  forgetLease(owner: number, key: string): void
   decide(request: LeaseRequest, options: DecideOptions): Decision
   settle(owner: number, settlement: Settlement): void
   /** Takes back what a worker process that has exited held. */
@@ -57,17 +59,20 @@ export interface Ledger {
   usage(): KeyUsage[]
 }
 
-interface Shortage {
+export interface LedgerOptions {
+  readonly keys: KeySet | undefined
+  readonly workers: number
+}
+
+interface LimitShortage extends Shortage {
   readonly limit: CountedLimit
-  readonly retryAfterMs: number
-  readonly returnsUntilMs: number | undefined
 }
 
 export function createLedger(
-  { clock }: { clock: LedgerClock },
-  { keys, workers }: { keys: KeySet | undefined; workers: number }
+  { clock, factory }: { clock: LedgerClock; factory: LimitFactory },
+  { keys, workers }: LedgerOptions
 ): Ledger {
-  const table = createKeyLimits(keys, Number.NEGATIVE_INFINITY)
+  const table = createKeyLimits(factory, { keys, nowMs: Number.NEGATIVE_INFINITY })
   const lastGrants = createLastGrants()
   /** Of keys with limits, in milliseconds since the epoch. */
   const lastUsed = new Map<string, number>()
@@ -82,57 +87,90 @@ export function createLedger(
     const extra = isAlone ? NOTHING : readExtra(amounts, { held, workers, nowMs })
     for (const limit of held.counted) {
       const more = extra[limit.amountName]
-      limit.take({ owner, amount: amounts[limit.amountName] + more, extra: more, nowMs })
+      limit.take({ owner, key, amount: amounts[limit.amountName] + more, extra: more, nowMs })
     }
     lastGrants.remember({ owner, key, grantedAtMs: nowMs, extra })
     return { kind: 'granted', amounts: addAmounts(amounts, extra), grantedAtMs: nowMs, meters: readMeters(held, nowMs) }
   }
 
+  function refuse(refusal: LeaseRefusal, held: KeyLimits): Decision {
+    return { kind: 'refused', refusal, meters: readMeters(held, clock.nowMs()) }
+  }
+
+  /** Undefined where all budgets have something left. */
+  function decideBudgets(held: KeyLimits, mustAnswer: boolean): Decision | undefined {
+    if (held.budgets.length === 0) return undefined
+    const want = { epochMs: clock.epochMs(), nowMs: clock.nowMs(), mustAnswer }
+    const states = held.budgets.map(budget => ({ budget, state: budget.check(want) }))
+    const exhausted = states.flatMap(({ budget, state }) => (state === 'exhausted' ? [budget] : []))
+    if (exhausted.length > 0) return refuse(describeExhausted(exhausted, want.epochMs), held)
+    if (states.some(({ state }) => state === 'unavailable')) return { kind: 'unavailable' }
+    return states.some(({ state }) => state === 'asking') ? WAITING_FOR_PLACE : undefined
+  }
+
   return {
     domainOf: key => table.find(key)?.domain,
+    forgetLease(owner, key) {
+      for (const limit of table.find(key)?.counted ?? []) limit.forgetLease({ owner, key })
+    },
     decide(request, { isExact, mustAnswer, blocked }) {
+      const { amounts, questionId } = request
       const nowMs = clock.nowMs()
       const held = table.find(request.key)
-      if (held === undefined) return { kind: 'granted', amounts: request.amounts, grantedAtMs: nowMs, meters: {} }
-      const exhausted = findExhausted(held.budgets, clock.epochMs())
-      if (exhausted !== undefined) return { kind: 'refused', refusal: exhausted, meters: readMeters(held, nowMs) }
-      const amounts = boundAmounts(request.amounts, held.counted)
+      if (held === undefined) return { kind: 'granted', amounts, grantedAtMs: nowMs, meters: {} }
+      const budgets = decideBudgets(held, mustAnswer)
+      if (budgets !== undefined) return budgets
       const needed = held.counted.filter(({ amountName }) => amounts[amountName] > 0)
-      const isBehind = needed.some(limit => blocked.has(limit))
-      if (isBehind && !mustAnswer) return { kind: 'waiting', untilMs: Number.POSITIVE_INFINITY, limits: [] }
-      const shortages = listShortages(needed, { amounts, blocked, nowMs })
-      const worst = shortages.reduce<Shortage | undefined>(worseOf, undefined)
-      if (worst === undefined) return grant({ ...request, amounts }, held, isExact)
-      if (!mustAnswer && shortages.every(({ returnsUntilMs }) => returnsUntilMs !== undefined)) {
-        const untilMs = Math.max(...shortages.map(({ returnsUntilMs }) => returnsUntilMs ?? nowMs))
-        return { kind: 'waiting', untilMs, limits: shortages.map(({ limit }) => limit) }
+      if (!mustAnswer && needed.some(limit => blocked.has(limit))) return WAITING_FOR_OTHERS
+      const shortages: LimitShortage[] = []
+      const asking: CountedLimit[] = []
+      for (const limit of needed) {
+        const state = limit.check({ amount: amounts[limit.amountName], nowMs, questionId, mustAnswer })
+        if (state.kind === 'unavailable') return state
+        if (state.kind === 'asking') asking.push(limit)
+        else if (state.kind === 'short') shortages.push({ limit, ...state })
+        // Earlier questions take it first.
+        else if (blocked.has(limit)) shortages.push({ limit, ...BEHIND_OTHERS })
       }
-      const { limit, retryAfterMs } = worst
-      const refusal = { limit: limit.name, holder: limit.holder, retryAfterMs }
-      return { kind: 'refused', refusal, meters: readMeters(held, nowMs) }
+      const worst = shortages.reduce<LimitShortage | undefined>(worseOf, undefined)
+      const mayFit = !mustAnswer && shortages.every(({ returnsUntilMs }) => returnsUntilMs !== undefined)
+      if (worst !== undefined && !mayFit) {
+        const { limit, retryAfterMs } = worst
+        return refuse({ limit: limit.name, holder: limit.holder, retryAfterMs }, held)
+      }
+      if (worst === undefined && asking.length === 0) return grant(request, held, isExact)
+      const untilMs = Math.max(...shortages.map(({ returnsUntilMs }) => returnsUntilMs ?? nowMs))
+      return {
+        kind: 'waiting',
+        untilMs: shortages.length > 0 ? untilMs : Number.POSITIVE_INFINITY,
+        limits: [...asking, ...shortages.map(({ limit }) => limit)]
+      }
     },
     settle(owner, settlement) {
       const { key, grantedAtMs, unusedRequests, unusedTokens, freedSlots, costNanos } = settlement
       const held = table.findAt(key, grantedAtMs)
       if (held === undefined) return
       lastGrants.reduce(owner, settlement)
+      const nowMs = clock.nowMs()
       const unused = { requests: unusedRequests, tokens: Math.max(0, unusedTokens), slots: freedSlots }
       const overrun = Math.max(0, -unusedTokens)
       for (const limit of held.counted) {
         const amount = unused[limit.amountName]
-        if (amount > 0) limit.giveBack({ owner, amount, grantedAtMs })
-        if (overrun > 0 && limit.amountName === 'tokens') limit.overrun(overrun, clock.nowMs())
+        if (amount > 0) limit.giveBack({ owner, amount, grantedAtMs, nowMs })
+        if (overrun > 0 && limit.amountName === 'tokens') limit.overrun(overrun, nowMs)
       }
       if (costNanos === 0) return
       for (const budget of held.budgets) budget.spend(costNanos, clock.epochMs())
     },
     releaseOwner(owner) {
       const nowMs = clock.nowMs()
-      for (const limit of table.counted()) limit.releaseOwner(owner)
+      for (const limit of table.counted()) limit.releaseOwner(owner, nowMs)
       for (const { key, grantedAtMs, extra } of lastGrants.takeAll(owner, nowMs)) {
         for (const limit of table.findAt(key, grantedAtMs)?.counted ?? []) {
+          limit.forgetLease({ owner, key })
+          const amount = extra[limit.amountName]
           // The slots are free already.
-          if (limit.amountName !== 'slots') limit.giveBack({ owner, amount: extra[limit.amountName], grantedAtMs })
+          if (limit.amountName !== 'slots' && amount > 0) limit.giveBack({ owner, amount, grantedAtMs, nowMs })
         }
       }
     },
@@ -147,17 +185,13 @@ export function createLedger(
 }
 
 const NOTHING: LeaseAmounts = { requests: 0, tokens: 0, slots: 0 }
+const BEHIND_OTHERS: Shortage = { kind: 'short', retryAfterMs: LEASE_AGE_MAX_MS, returnsUntilMs: undefined }
+const WAITING_FOR_OTHERS: Decision = { kind: 'waiting', untilMs: Number.POSITIVE_INFINITY, limits: [] }
+const WAITING_FOR_PLACE = WAITING_FOR_OTHERS
 
 /** A moment after this one that a clock of microseconds does not read. */
 function nextAfter(nowMs: number): number {
   return nowMs + 1e-4
-}
-
-/** An estimate above a whole limit takes the whole limit, so that it is admitted once the window is empty. */
-function boundAmounts(amounts: LeaseAmounts, counted: readonly CountedLimit[]): LeaseAmounts {
-  const bounded = { ...amounts }
-  for (const { amountName, limit } of counted) bounded[amountName] = Math.min(bounded[amountName], limit)
-  return bounded
 }
 
 function addAmounts(left: LeaseAmounts, right: LeaseAmounts): LeaseAmounts {
@@ -183,39 +217,31 @@ function readExtra(
     counted.add(amountName)
   }
   // One amount without a rest makes the worker ask for each request: then the rest of the others would only be held.
-  if ([...counted].some(name => extra[name] === 0)) return NOTHING
-  if (amounts.requests > 0 && !counted.has('requests')) extra.requests = UNCOUNTED_BATCH
-  return extra
+  return [...counted].some(name => extra[name] === 0) ? NOTHING : extra
 }
 
-/** Limits that lack what is needed, or have earlier questions that wait for them. */
-function listShortages(
-  limits: readonly CountedLimit[],
-  { amounts, blocked, nowMs }: { amounts: LeaseAmounts; blocked: DecideOptions['blocked']; nowMs: number }
-): Shortage[] {
-  return limits.flatMap((limit): Shortage[] => {
-    const availability = limit.check(amounts[limit.amountName], nowMs)
-    if (availability.kind === 'short') return [{ limit, ...availability }]
-    return blocked.has(limit) ? [{ limit, retryAfterMs: LEASE_AGE_MAX_MS, returnsUntilMs: undefined }] : []
-  })
+function worseOf(worst: LimitShortage | undefined, shortage: LimitShortage): LimitShortage {
+  if (worst === undefined) return shortage
+  return waitOf(shortage.retryAfterMs) > waitOf(worst.retryAfterMs) ? shortage : worst
 }
 
-function worseOf(worst: Shortage | undefined, shortage: Shortage): Shortage {
-  return worst === undefined || shortage.retryAfterMs > worst.retryAfterMs ? shortage : worst
+function waitOf(retryAfterMs: number | null): number {
+  return retryAfterMs ?? Number.POSITIVE_INFINITY
 }
 
-/** The exhausted budget that ends last. */
-function findExhausted(budgets: readonly Budget[], epochMs: number): LeaseRefusal | undefined {
-  let worst: LeaseRefusal | undefined
-  for (const budget of budgets) {
-    if (!budget.isExhausted(epochMs)) continue
+/** Names the budget that ends last. */
+function describeExhausted(budgets: readonly Budget[], epochMs: number): LeaseRefusal {
+  const refusals = budgets.map((budget): LeaseRefusal => {
     const { endsAtMs } = budget.period(epochMs)
-    const retryAfterMs = endsAtMs === null ? null : Math.ceil(endsAtMs - epochMs)
-    const isWorse =
-      worst === undefined || retryAfterMs === null || (worst.retryAfterMs !== null && retryAfterMs > worst.retryAfterMs)
-    if (isWorse) worst = { limit: 'budget', holder: budget.holder, retryAfterMs }
-  }
-  return worst
+    return {
+      limit: 'budget',
+      holder: budget.holder,
+      retryAfterMs: endsAtMs === null ? null : Math.ceil(endsAtMs - epochMs)
+    }
+  })
+  return refusals.reduce((worst, refusal) =>
+    waitOf(refusal.retryAfterMs) > waitOf(worst.retryAfterMs) ? refusal : worst
+  )
 }
 
 /** Of each window the tightest limit: the key's own or that of its group. */

@@ -1,5 +1,5 @@
 // The series that the supervisor knows: its own memory, the workers, readiness and drain, the
-// catalog, the concurrency limits of models (operations.md 7.5). Loaded only when metrics are on.
+// catalog, the concurrency limits of models, shared limits (operations.md 7.5). Loaded only when metrics are on.
 
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
@@ -17,6 +17,8 @@ export interface SupervisorSources extends ProviderSources {
   readonly lifecycle: () => LifecycleState
   readonly fleet: { counts(): FleetCounts; activeRequests(): number }
   readonly slots: { usage(): SlotUsage[] }
+  /** `isOutage`: undefined where hosts share no limits. */
+  readonly limits: { readonly isOutage: boolean | undefined }
 }
 
 /** Registers the probe that sets the series before each delta. */
@@ -29,6 +31,7 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
   const rss = registry.gauge('gateway_memory_rss_bytes').with({})
   const heap = registry.gauge('gateway_heap_used_bytes').with({})
   const catalogAge = registry.gauge('gateway_catalog_age_seconds').with({})
+  const outage = sources.limits.isOutage === undefined ? undefined : registry.gauge('gateway_limits_outage').with({})
   const readFleet = watchFleet(registry, sources)
   const readSlots = watchSlots(registry, sources)
   const readProviders = watchProviders(registry, sources)
@@ -37,6 +40,7 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
     rss.set(memory.rss)
     heap.set(memory.heapUsed)
     catalogAge.set(ageOf(sources.catalog.current(), sources.nowMs()))
+    outage?.set(sources.limits.isOutage ? 1 : 0)
     readFleet()
     readSlots()
     readProviders()

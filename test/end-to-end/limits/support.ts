@@ -10,6 +10,7 @@ import type { ResponseStore } from '../../../shared/memory/store.ts'
 import type { Price } from '../../../shared/prices.ts'
 import { FEATURE_NAMES } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
+import { hostLimits } from '../../../supervisor/limits/host-limits.ts'
 import { createLedger } from '../../../supervisor/limits/ledger.ts'
 import type { WorkerApp, WorkerAppOptions } from '../../../worker/app.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
@@ -121,7 +122,7 @@ const UNAVAILABLE: LeaseSource = { lease: async () => ({ kind: 'unavailable' }),
 /** The counters of a supervisor with one worker. */
 function openCounters(keys: KeySet, epochMs: () => number) {
   const clock = { nowMs: () => performance.now(), epochMs }
-  const ledger = createLedger({ clock }, { keys, workers: 1 })
+  const ledger = createLedger({ clock, factory: hostLimits }, { keys, workers: 1 })
   const asked: string[] = []
   const settlements: Settlement[] = []
   const news = new EventEmitter()
@@ -130,7 +131,7 @@ function openCounters(keys: KeySet, epochMs: () => number) {
     async lease(key, amounts) {
       asked.push(key)
       const decision = ledger.decide(
-        { owner: 1, key, amounts },
+        { owner: 1, key, amounts, questionId: asked.length },
         { isExact: true, mustAnswer: true, blocked: new Set() }
       )
       if (decision.kind === 'waiting') throw new Error('The question had to be answered.')

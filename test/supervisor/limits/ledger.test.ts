@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { KeySet } from '../../../shared/keys/key-set.ts'
 import type { LeaseAmounts, Settlement } from '../../../shared/limits/leases.ts'
+import { hostLimits } from '../../../supervisor/limits/host-limits.ts'
 import { createLedger, type Decision } from '../../../supervisor/limits/ledger.ts'
 import { keySetOf } from '../../support/limit-keys.ts'
 
@@ -13,13 +14,13 @@ const SETTLED = { unusedRequests: 0, unusedTokens: 0, freedSlots: 0, costNanos: 
 function openLedger(keys: KeySet, { workers = 1, startMs = 0 } = {}) {
   const time = { ms: 0 }
   const clock = { nowMs: () => time.ms, epochMs: () => startMs + time.ms }
-  const ledger = createLedger({ clock }, { keys, workers })
+  const ledger = createLedger({ clock, factory: hostLimits }, { keys, workers })
   return {
     time,
     ledger,
     ask: (amounts: Partial<LeaseAmounts>, { key = 'ci', owner = 1, isExact = true, mustAnswer = true } = {}) =>
       ledger.decide(
-        { owner, key, amounts: { requests: 0, tokens: 0, slots: 0, ...amounts } },
+        { owner, key, questionId: 1, amounts: { requests: 0, tokens: 0, slots: 0, ...amounts } },
         { isExact, mustAnswer, blocked: new Set() }
       ),
     settle: (settlement: Partial<Settlement>, owner = 1) =>
@@ -86,14 +87,14 @@ t.test('keys 8: tokens are reserved, corrected where they were reserved, and ove
   t.equal(refused.kind === 'refused' && refused.refusal.retryAfterMs, WINDOW_END - 1)
 })
 
-t.test('an estimate above the whole limit takes the whole limit', async t => {
-  const { ask, settle, time } = openLedger(keySetOf({ ci: { tokensPerMinute: 100 } }))
-  t.same(grantedAmounts(ask({ tokens: 5_000 })), { requests: 0, tokens: 100, slots: 0 })
-  t.equal(ask({ tokens: 1 }).kind, 'refused')
-  settle({ grantedAtMs: 0, unusedTokens: 60 })
-  t.same(grantedAmounts(ask({ tokens: 60 })), { requests: 0, tokens: 60, slots: 0 })
-  time.ms = 1_000
-  t.equal(ask({ tokens: 5_000 }).kind, 'refused')
+t.test('more than a whole limit never fits, and the whole limit fits when nothing else counts', async t => {
+  const { ask, time } = openLedger(keySetOf({ ci: { tokensPerMinute: 100, concurrentRequests: 2 } }))
+  t.match(ask({ tokens: 101 }), { refusal: { limit: 'tokens_per_minute', retryAfterMs: null } })
+  t.match(ask({ slots: 3 }), { refusal: { limit: 'concurrent_requests', retryAfterMs: null } })
+  t.equal(ask({ tokens: 100 }).kind, 'granted')
+  t.match(ask({ tokens: 100 }), { refusal: { retryAfterMs: WINDOW_END } })
+  time.ms = WINDOW_END
+  t.equal(ask({ tokens: 100 }).kind, 'granted')
 })
 
 t.test('a lease has a batch of at most a twentieth, and a share of what remains', async t => {
