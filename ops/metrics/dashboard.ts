@@ -130,7 +130,10 @@ export const rows: Row[] = [
         { expr: current('sum', 'gateway_streams_in_flight', { where: where() }), legend: 'streams' }
       ]),
       graph('Stream disconnects', 'ops', 8, [rateBy('gateway_stream_disconnects_total', ['protocol'])]),
-      graph('Refused API keys', 'ops', 8, [rateBy('gateway_auth_failures_total', ['route'])])
+      graph('Refused API keys', 'ops', 8, [rateBy('gateway_auth_failures_total', ['route'])]),
+      graph('Responses with 429', 'reqps', 8, [
+        rateBy('gateway_requests_total', ['protocol', 'provider'], where({ status: '="429"' }))
+      ])
     ]
   },
   {

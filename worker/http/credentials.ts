@@ -56,6 +56,8 @@ export function createCredentialCheck(dependencies: {
     }
     const state = readKeyState(key, clock.nowMs())
     if (state === 'active') return key
+    // For the record and the log line of the refusal.
+    request.context.apiKeyName = key.name
     failures.report(request.context, state, key.name)
     throw new GatewayError(STATE_ERRORS[state])
   }

@@ -12,6 +12,7 @@ import { Overview } from './views/overview.tsx'
 import { Providers } from './views/providers.tsx'
 import { Records } from './views/records.tsx'
 import { Running } from './views/running.tsx'
+import { Spend } from './views/spend.tsx'
 
 const VIEWS = [
   { name: 'live', title: 'Live', View: Live },
@@ -19,6 +20,7 @@ const VIEWS = [
   { name: 'records', title: 'Records', View: Records },
   { name: 'overview', title: 'Overview', View: Overview },
   { name: 'keys', title: 'Keys', View: Keys },
+  { name: 'spend', title: 'Spend', View: Spend },
   { name: 'providers', title: 'Providers', View: Providers },
   { name: 'conversations', title: 'Conversations', View: Conversations },
   { name: 'sinks', title: 'Sinks', View: Health }

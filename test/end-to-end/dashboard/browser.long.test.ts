@@ -188,7 +188,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await dialog.getByRole('button', { name: 'Show request' }).click()
     await dialog.getByRole('region', { name: 'Request body' }).getByText('<script>window.hacked = 1').waitFor()
     await page.keyboard.press('Escape')
-    for (const view of ['Running', 'Records', 'Providers', 'Overview', 'Sinks']) {
+    for (const view of ['Running', 'Records', 'Providers', 'Keys', 'Spend', 'Overview', 'Sinks']) {
       await page.getByRole('link', { name: view }).click()
       await page.getByRole('heading', { name: view }).waitFor()
     }
@@ -213,6 +213,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
         ['Running', '.count'],
         ['Records', 'tr.record'],
         ['Overview', '.chart canvas'],
+        ['Spend', 'table.figures'],
         ['Sinks', '.states']
       ] as const) {
         await page.getByRole('link', { name: view }).click()

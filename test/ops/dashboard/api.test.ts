@@ -44,6 +44,7 @@ t.test('requests go to the admin API beside the page, with the key in its header
   await api.readResponse('id')
   await api.sums({ from: 'f', to: 't', by: ['hour', 'model'] })
   await api.health()
+  await api.keys()
   await api.threads(undefined)
   await api.threads('c/1')
   await api.thread('resp_1')
@@ -59,6 +60,7 @@ t.test('requests go to the admin API beside the page, with the key in its header
       'GET /_admin/logs/id/response',
       'GET /_admin/logs/sums?from=f&to=t&by=hour%2Cmodel&limit=10000',
       'GET /_admin/logs/health',
+      'GET /_admin/keys',
       'GET /_admin/threads?limit=100',
       'GET /_admin/threads?limit=100&cursor=c%2F1',
       'GET /_admin/threads/resp_1',

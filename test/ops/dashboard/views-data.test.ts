@@ -1,8 +1,10 @@
 import t from 'tap'
 import { describeRecord, listTimings } from '../../../ops/dashboard/src/data/describe-record.ts'
-import { addUp, describeGroups, describeWhole, lastHours } from '../../../ops/dashboard/src/data/figures.ts'
-import { writeQuery } from '../../../ops/dashboard/src/data/filters.ts'
-import { formatDuration, formatText, formatTime } from '../../../ops/dashboard/src/data/format.ts'
+import { addUp, describeGroups, describeWhole, lastHours, monthOf } from '../../../ops/dashboard/src/data/figures.ts'
+import { readAddress, writeQuery } from '../../../ops/dashboard/src/data/filters.ts'
+import { formatAmount, formatDuration, formatText, formatTime } from '../../../ops/dashboard/src/data/format.ts'
+import { listUsedLimits, readBudget, readMeter } from '../../../ops/dashboard/src/data/keys.ts'
+import { describeSpend, formatCosts, totalSpend } from '../../../ops/dashboard/src/data/spend.ts'
 import type { SumsRow, TrafficSummary } from '../../../shared/traffic/query.ts'
 
 const nowMs = Date.UTC(2026, 0, 5, 10, 30)
@@ -78,6 +80,59 @@ t.test('a query has the filters that are set; local times become instants', asyn
     cursor: 'c'
   })
   t.equal(String(writeQuery({}, { limit: 100, cursor: undefined })), 'limit=100')
+})
+
+t.test('an address may name filters, and no others (keys.md 5)', async t => {
+  t.same(readAddress('#records?key=a%20b&model=m&secret=x'), { key: 'a b', model: 'm' })
+  t.same(readAddress('#records'), {})
+})
+
+t.test('keys 16: a limit shows what of it is used, also where nobody knows', async t => {
+  const holder = {
+    name: 'ci',
+    models: null,
+    limits: { requests_per_minute: 1000, budget: { amount: 20, period: 'month' as const } },
+    usage: { requests_per_minute: 250, budget: { cost: 20.031, period_ends_at: '2026-12-01T00:00:00.000000+00:00' } }
+  }
+  t.same(readMeter(holder, 'requests_per_minute'), { share: 0.25, text: '250 of 1,000' })
+  t.equal(readMeter(holder, 'tokens_per_minute'), undefined)
+  t.match(readBudget(holder, 'USD'), { text: '20.03 of 20.00 USD', note: 'per month, until 2026-12-01' })
+  const silent = { ...holder, usage: null }
+  t.same(readMeter(silent, 'requests_per_minute'), { share: undefined, text: '– of 1,000' })
+  t.match(readBudget(silent, 'USD'), { share: undefined, text: '– of 20.00 USD', note: 'per month' })
+  t.same(listUsedLimits([holder]), ['requests_per_minute', 'budget'])
+  t.same([0, 1234.567, 0.0004213].map(formatAmount), ['0.00', '1,234.57', '0.000421'])
+})
+
+t.test('keys 16: spend is a row for each group, with an amount of each currency', async t => {
+  const spent = (day: string, name: string | null, cost: number | null, currency = 'USD') =>
+    row('', { day, api_key_name: name, cost, currency: cost === null ? null : currency })
+  const rows = [
+    spent('2026-11-01', 'ci', 1),
+    spent('2026-11-01', 'ci', null),
+    spent('2026-11-01', 'ci', 2, 'EUR'),
+    spent('2026-11-02', 'ci', 0.5),
+    spent('2026-11-02', 'web', 4),
+    { ...spent('2026-11-02', null, null), input_tokens: 0, output_tokens: 0 }
+  ]
+  const shown = (groups: Parameters<typeof describeSpend>[1]) =>
+    describeSpend(rows, groups).map(({ names, costs, unpricedTokens }) => [
+      ...names,
+      formatCosts(costs),
+      unpricedTokens
+    ])
+  t.same(shown(['api_key_name']), [
+    ['web', '4.00 USD', 0],
+    ['ci', '1.50 USD + 2.00 EUR', 7]
+  ])
+  t.same(shown(['day', 'api_key_name']), [
+    ['2026-11-02', 'web', '4.00 USD', 0],
+    ['2026-11-02', 'ci', '0.50 USD', 0],
+    ['2026-11-01', 'ci', '1.00 USD + 2.00 EUR', 7]
+  ])
+  t.match(totalSpend(rows), { requests: 60, inputTokens: 25, unpricedTokens: 7 })
+  t.equal(formatCosts(new Map()), '–')
+  t.same(monthOf(nowMs), { fromMs: Date.UTC(2026, 0, 1), toMs: nowMs })
 })
 
 t.test('members of an unexpected kind are text, not failures', async t => {

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { systemClock } from '../../../shared/clock.ts'
 import { createKeyRing } from '../../../shared/keys/key-ring.ts'
+import type { KeySet } from '../../../shared/keys/key-set.ts'
 import { createNativeProfileSet } from '../../../shared/native-profile.ts'
 import type { ProfileSet } from '../../../shared/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
@@ -39,6 +40,8 @@ export interface StartOptions {
   control?: ControlChannel
   /** Observers besides those that the settings switch on. */
   observers?: RequestObserver[]
+  /** Of a keys file. */
+  keys?: KeySet
 }
 
 export interface StartedApplication {
@@ -52,7 +55,8 @@ export interface StartedApplication {
 
 /** Starts the HTTP side of a worker; it closes when the test ends. */
 export async function startApplication(t: Test, options: StartOptions = {}): Promise<StartedApplication> {
-  const settings = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
+  const parsed = parseSettings({ GATEWAY_LOG_LEVEL: 'DEBUG', ...options.env })
+  const settings = options.keys === undefined ? parsed : { ...parsed, keysFile: 'keys.yaml' }
   const logged: Array<Record<string, unknown>> = []
   const log = pino({ level: 'debug' }, { write: line => logged.push(JSON.parse(line)) })
   const writePlainLine = (members: string, msg: string) => {
@@ -70,7 +74,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
     drainGate,
     fingerprint: createFingerprint(Buffer.alloc(32, 1)),
     clock: systemClock,
-    keyRing: createKeyRing(settings),
+    keyRing: createKeyRing(settings, options.keys),
     readReadiness: createReadinessReader({
       profiles: createNativeProfileSet(settings),
       revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },

@@ -1,10 +1,12 @@
 import t from 'tap'
+import type { KeySet } from '../../../shared/keys/key-set.ts'
 import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
 import { createAccessLog } from '../../../worker/observation/access-log.ts'
 import type { ClosedFacts, RequestView } from '../../../worker/observation/observer.ts'
 import { get, post } from '../../support/client.ts'
+import { writeKeySet } from '../../support/key-sets.ts'
 import { mountOperation } from '../../support/operations.ts'
 import { type Handler, openConnection, signalled, startApplication } from '../http/support.ts'
 
@@ -14,9 +16,15 @@ const noUsage = { cacheReadTokens: null, cacheWriteTokens: null, reasoningTokens
 const off = { GATEWAY_LOG_LEVEL: 'INFO' }
 const on = { ...off, GATEWAY_ACCESS_LOG: 'true' }
 
-async function start(t: Parameters<typeof startApplication>[0], handler: Handler, env: Record<string, string> = on) {
+async function start(
+  t: Parameters<typeof startApplication>[0],
+  handler: Handler,
+  env: Record<string, string> = on,
+  keys?: KeySet
+) {
   const started = await startApplication(t, {
     env,
+    ...(keys && { keys }),
     routes: app =>
       mountOperation(app, { method: 'POST', path: '/messages', family: 'messages', isModelRequest: true, handler })
   })
@@ -89,6 +97,17 @@ t.test('keys 16: the line names the key, and a request that the key does not adm
   t.match(refused, [{ code: 'rate_limit_exceeded', api_key_name: 'team' }])
   t.equal(refused.length, 1)
   t.notMatch(JSON.stringify(logged), /secret-of-the-team/)
+})
+
+t.test('keys 16: a request of an expired key names the key as well', async t => {
+  const keys = writeKeySet({ keys: [{ name: 'old', secrets: ['secret-of-the-old-key'], expiresAtMs: 0 }] })
+  const { url, lines, logged } = await start(t, () => undefined, on, keys)
+  await post(`${url}/v1/messages`, '{}', { 'x-api-key': 'secret-of-the-old-key' })
+  t.match(lines(), [{ status: 401, api_key_name: 'old' }])
+  t.match(
+    logged.filter(({ event }) => event === 'request_refused'),
+    [{ code: 'key_expired', api_key_name: 'old' }]
+  )
 })
 
 t.test('probes have no line, and nothing has one unless it is switched on', async t => {

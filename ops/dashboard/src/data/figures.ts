@@ -2,7 +2,7 @@
 import type { SumsRequest, SumsRow } from '../../../../shared/traffic/query.ts'
 
 /** What the overview compares; undefined for the sum over everything. */
-export type Dimension = Exclude<SumsRequest['by'][number], 'hour'>
+export type Dimension = Exclude<SumsRequest['by'][number], 'hour' | 'day' | 'currency'>
 
 export interface Range {
   /** Start of the first hour, and the end, in milliseconds since the epoch. */
@@ -40,6 +40,12 @@ const GROUPS_MAX = 6
 /** The hours of a range that ends now. */
 export function lastHours(count: number, nowMs: number): Range {
   return { fromMs: Math.floor(nowMs / HOUR_MS) * HOUR_MS - (count - 1) * HOUR_MS, toMs: nowMs }
+}
+
+/** The month of UTC that has begun. */
+export function monthOf(nowMs: number): Range {
+  const now = new Date(nowMs)
+  return { fromMs: Date.UTC(now.getUTCFullYear(), now.getUTCMonth()), toMs: nowMs }
 }
 
 /** Series of everything together. `rows` are sums by hour. */

@@ -17,12 +17,12 @@ export function formatShort(value: unknown): string {
 }
 
 const cents = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-const fractions = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumSignificantDigits: 3 })
+const fractions = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 
-/** An amount of money without its currency: two decimal places, or three digits of less than one. */
+/** An amount of money without its currency: two decimal places, or three digits of less than a tenth. */
 export function formatAmount(value: unknown): string {
   if (typeof value !== 'number') return UNKNOWN
-  return (Math.abs(value) >= 1 || value === 0 ? cents : fractions).format(value)
+  return (Math.abs(value) >= 0.1 || value === 0 ? cents : fractions).format(value)
 }
 
 export function formatPercent(value: unknown): string {

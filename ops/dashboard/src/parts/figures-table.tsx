@@ -7,6 +7,8 @@ export interface FiguresTableProps {
   readonly columns: readonly string[]
   /** The cells hold texts rather than numbers. */
   readonly hasTexts?: boolean
+  /** How many of the first columns hold texts. */
+  readonly names?: number
   /** Stands below the table. */
   readonly note?: ComponentChildren
   readonly onKeyDown?: (event: KeyboardEvent) => void
@@ -14,10 +16,18 @@ export interface FiguresTableProps {
   readonly children: ComponentChildren
 }
 
-export function FiguresTable({ label, columns, hasTexts = false, note, onKeyDown, children }: FiguresTableProps) {
+export function FiguresTable({
+  label,
+  columns,
+  hasTexts = false,
+  names = 1,
+  note,
+  onKeyDown,
+  children
+}: FiguresTableProps) {
   return (
     <Scroller class="card wide" label={label}>
-      <table class={hasTexts ? 'figures texts' : 'figures'} onKeyDown={onKeyDown}>
+      <table class={hasTexts ? 'figures texts' : `figures names-${names}`} onKeyDown={onKeyDown}>
         <thead>
           <tr>
             {columns.map(name => (

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
 import { describeRecord, listTimings } from '../data/describe-record.ts'
 import { formatCount, formatDateTime, formatText } from '../data/format.ts'
+import { formatCost } from '../data/spend.ts'
 import { Json } from '../parts/json.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Status } from '../parts/record-rows.tsx'
@@ -55,6 +56,11 @@ export function Detail({ record: given, onClose }: DetailProps) {
       <Part title="Tokens">
         <p class="tokens">
           <b>{formatCount(input)}</b> input, <b>{formatCount(output)}</b> output, <b>{formatCount(total)}</b> in total
+          {record.cost !== null && (
+            <>
+              , at a cost of <b>{formatCost(record)}</b>
+            </>
+          )}
         </p>
       </Part>
       {describeRecord(record).map(({ title, facts }) => (

@@ -7,28 +7,24 @@ import {
   describeGroups,
   describeWhole,
   type Figures,
-  lastHours,
   nameGroup,
   type Range
 } from '../data/figures.ts'
 import { formatCount, formatDuration, formatPercent, formatShort } from '../data/format.ts'
+import { addCosts, formatCost, formatCosts } from '../data/spend.ts'
 import { Chart } from '../parts/chart.tsx'
 import { FiguresTable } from '../parts/figures-table.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { LAST_DAYS, RangeChoice } from '../parts/range-choice.tsx'
 import { explainFailure, type Session, useSession } from '../session.ts'
 import { ThemeContext } from '../theme.ts'
-
-const RANGES = [
-  { label: 'Last 24 hours', hours: 24 },
-  { label: 'Last 7 days', hours: 7 * 24 },
-  { label: 'Last 30 days', hours: 30 * 24 }
-] as const
 
 const DIMENSIONS: ReadonlyArray<{ readonly label: string; readonly name: Dimension | '' }> = [
   { label: 'Everything', name: '' },
   { label: 'Model', name: 'model' },
   { label: 'Protocol', name: 'protocol' },
-  { label: 'Key', name: 'api_key_hash' }
+  { label: 'Key', name: 'api_key_name' },
+  { label: 'Key hash', name: 'api_key_hash' }
 ]
 
 interface Sums {
@@ -45,23 +41,14 @@ type Loaded =
   | { readonly kind: 'failed'; readonly message: string }
 
 export function Overview() {
-  const [hours, setHours] = useState<number>(RANGES[0].hours)
+  const [option, setOption] = useState(0)
   const [dimension, setDimension] = useState<Dimension | ''>('')
-  const { loaded, reload } = useSums(hours, dimension)
+  const { loaded, reload } = useSums(option, dimension)
   return (
     <section class="view" aria-labelledby="overview-title">
       <div class="tools">
         <h2 id="overview-title">Overview</h2>
-        <label class="inline">
-          <span>Range</span>
-          <select value={String(hours)} onChange={event => setHours(Number(event.currentTarget.value))}>
-            {RANGES.map(range => (
-              <option key={range.hours} value={String(range.hours)}>
-                {range.label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <RangeChoice options={LAST_DAYS} value={option} onChange={setOption} />
         <label class="inline">
           <span>By</span>
           <select value={dimension} onChange={event => setDimension(event.currentTarget.value as Dimension | '')}>
@@ -83,30 +70,31 @@ export function Overview() {
   )
 }
 
-function useSums(hours: number, dimension: Dimension | '') {
+function useSums(option: number, dimension: Dimension | '') {
   const session = useSession()
   const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' })
   const [version, setVersion] = useState(0)
   useEffect(() => {
     const closing = new AbortController()
     setLoaded({ kind: 'loading' })
-    loadSums(session, { hours, dimension: dimension === '' ? undefined : dimension }, closing.signal).then(
+    const range = (LAST_DAYS[option] ?? LAST_DAYS[0])?.read(Date.now())
+    if (range === undefined) return
+    loadSums(session, { range, dimension: dimension === '' ? undefined : dimension }, closing.signal).then(
       sums => setLoaded({ kind: 'sums', sums }),
       (error: unknown) => {
         if (!closing.signal.aborted) setLoaded({ kind: 'failed', message: explainFailure(error, session) })
       }
     )
     return () => closing.abort()
-  }, [session, hours, dimension, version])
+  }, [session, option, dimension, version])
   return { loaded, reload: () => setVersion(count => count + 1) }
 }
 
 async function loadSums(
   { api }: Session,
-  { hours, dimension }: { hours: number; dimension: Dimension | undefined },
+  { range, dimension }: { range: Range; dimension: Dimension | undefined },
   signal: AbortSignal
 ): Promise<Sums> {
-  const range = lastHours(hours, Date.now())
   const bounds = { from: new Date(range.fromMs).toISOString(), to: new Date(range.toMs).toISOString() }
   const groups = dimension === undefined ? [] : [dimension]
   const [totals, hourly] = await Promise.all([
@@ -122,6 +110,7 @@ function SumsView({ sums: { range, dimension, totals, hourly } }: { sums: Sums }
     [range, dimension, hourly]
   )
   const { requests, errors, inputTokens, outputTokens } = useMemo(() => addUp(totals), [totals])
+  const costs = addCosts(totals)
   const theme = useContext(ThemeContext)
   if (requests === 0) return <p class="card empty">No requests in this time.</p>
   const errorRate = (100 * errors) / requests
@@ -134,6 +123,7 @@ function SumsView({ sums: { range, dimension, totals, hourly } }: { sums: Sums }
         <Tile name="Errors" value={`${formatCount(errors)} (${formatPercent(errorRate)})`} />
         <Tile name="Input tokens" value={formatShort(inputTokens)} />
         <Tile name="Output tokens" value={formatShort(outputTokens)} />
+        {costs.size > 0 && <Tile name="Cost" value={formatCosts(costs)} />}
         {whole !== undefined && (
           <Tile
             name="Latency p50 / p95 / p99"
@@ -185,16 +175,18 @@ function Tile({ name, value }: { name: string; value: string }) {
   )
 }
 
-const COLUMNS = ['Requests', 'Errors', 'Error rate', 'Input tokens', 'Output tokens', 'p50', 'p95', 'p99']
+const COLUMNS = ['Requests', 'Errors', 'Error rate', 'Input tokens', 'Output tokens']
+const LATENCIES = ['p50', 'p95', 'p99']
 const ROWS_MAX = 100
 
 function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension: Dimension | undefined }) {
   const label = DIMENSIONS.find(({ name }) => name === (dimension ?? ''))?.label
+  const hasCost = rows.some(({ cost }) => typeof cost === 'number')
   const sorted = [...rows].sort((one, other) => other.requests - one.requests)
   return (
     <FiguresTable
       label="Sums of the whole time"
-      columns={[label ?? '', ...COLUMNS]}
+      columns={[label ?? '', ...COLUMNS, ...(hasCost ? ['Cost'] : []), ...LATENCIES]}
       note={
         sorted.length > ROWS_MAX && (
           <p class="hint">
@@ -213,6 +205,7 @@ function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension:
             <td>{formatPercent(row.requests === 0 ? undefined : (100 * row.errors) / row.requests)}</td>
             <td>{formatCount(row.input_tokens)}</td>
             <td>{formatCount(row.output_tokens)}</td>
+            {hasCost && <td>{formatCost(row)}</td>}
             <td>{formatDuration(row.latency_p50_ms)}</td>
             <td>{formatDuration(row.latency_p95_ms)}</td>
             <td>{formatDuration(row.latency_p99_ms)}</td>
