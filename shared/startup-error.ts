@@ -21,6 +21,7 @@ export type StartupErrorCode =
   | 'credential_unavailable'
   | 'profile_file_unavailable'
   | KeysErrorCode
+  | 'invalid_prices_file'
 
 /** The reason ids of settings that prevent the start (bridge.md 1.3). */
 export type StartupReasonId =
@@ -63,7 +64,8 @@ export class StartupError extends Error {
   }
 
   /** The file that `location` is in. */
-  get file(): 'keys' | 'profile' {
+  get file(): 'keys' | 'prices' | 'profile' {
+    if (this.code === 'invalid_prices_file') return 'prices'
     return KEYS_ERROR_CODES.some(code => code === this.code) ? 'keys' : 'profile'
   }
 

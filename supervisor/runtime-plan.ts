@@ -21,6 +21,7 @@ import { readTextFile } from '../shared/text-file.ts'
 import type { StartOptions } from './command-line.ts'
 import { DEMO_CREDENTIALS } from './demo-upstream.ts'
 import { type KeysFile, openKeysFile } from './keys/keys-file.ts'
+import { declarePrices, settlePrices } from './prices/load.ts'
 import { type LoadedProfiles, loadProfiles } from './profile/load.ts'
 import { resolveProfilePath } from './profile/path.ts'
 import type { VariableLookup } from './profile/secrets.ts'
@@ -105,7 +106,8 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
   const { profiles, credentials } = chooseProfiles(profilePath, { settings, lookup, earlier: demo?.plan })
   const destinations = checkNativeDestinations(settings, listNativeUrls(profiles, credentials, settings))
   refuseIfAny(destinations.refusals)
-  const keysFile = openKeysFile(settings, { lookup, hasPrices: true })
+  const declared = declarePrices(settings, profiles)
+  const keysFile = openKeysFile(settings, { lookup, hasPrices: declared.isAny, currency: declared.currency })
   return Object.freeze({
     settings,
     givenSettings: new Set(Object.keys(variables)),
@@ -113,7 +115,7 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
     credentials,
     keysFile,
     keys: keysFile?.loaded.keys,
-    prices: undefined,
+    prices: settlePrices(declared, keysFile?.loaded.keys.currency),
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
     warnings: [

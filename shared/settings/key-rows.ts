@@ -9,6 +9,10 @@ export function keyRows(add: SectionRows) {
       kind.path,
       'File of API keys with their models, limits and budgets, YAML or JSON. With it every client needs a key.'
     ),
+    GATEWAY_PRICES_FILE: add.optional(
+      kind.path,
+      'File of prices by model, YAML or JSON: what requests cost stands in records, sums and metrics.'
+    ),
     GATEWAY_LIMITS_REDIS_URL: add.optional(
       kind.secret,
       'Redis or Valkey that several gateways share their limits and budgets through: `redis://` or `rediss://`.',

@@ -14,12 +14,14 @@ export interface KeysFile {
 /** Reads the file that the settings name; undefined without one. Throws `StartupError`. */
 export function openKeysFile(
   settings: Pick<Settings, 'apiKey' | 'apiKeys' | 'keysFile' | 'limitsRedisUrl' | 'responsesStoreDsn'>,
-  context: Pick<KeysContext, 'lookup' | 'hasPrices'>
+  context: Pick<KeysContext, 'lookup' | 'hasPrices' | 'currency'>
 ): KeysFile | undefined {
   if (settings.keysFile === undefined) return undefined
   // Links are followed at each reading: an orchestrator swaps them.
   const path = expandPath(settings.keysFile)
   const hasDurableCounter = (settings.limitsRedisUrl ?? settings.responsesStoreDsn) !== undefined
-  const read = () => loadKeys(path, { ...context, settings, hasDurableCounter })
-  return { path, loaded: read(), read }
+  const loaded = loadKeys(path, { ...context, settings, hasDurableCounter })
+  // What is spent is counted in the currency of the start.
+  const currency = context.hasPrices ? loaded.keys.currency : context.currency
+  return { path, loaded, read: () => loadKeys(path, { ...context, currency, settings, hasDurableCounter }) }
 }

@@ -29,6 +29,8 @@ const MESSAGES = {
 /** More problems than a person reads at once, and a line of the log holds. */
 const PROBLEMS_MAX = 20
 
+const DEFAULT_CURRENCY = 'USD'
+
 /** What the content of the file must fit. */
 export interface KeysContext {
   readonly lookup: VariableLookup
@@ -37,6 +39,8 @@ export interface KeysContext {
   readonly hasDurableCounter: boolean
   /** At least one model has a price. */
   readonly hasPrices: boolean
+  /** Of the prices; undefined where nothing names it. */
+  readonly currency?: string | undefined
 }
 
 export interface LoadedKeys {
@@ -51,7 +55,11 @@ export interface LoadedKeys {
 export function loadKeys(path: string, context: KeysContext): LoadedKeys {
   const shape = readKeysShape(readConfigFile(path, KEYS_FILE))
   if ('problems' in shape) throw refusal('invalid_keys_file', shape.problems)
-  const { content } = shape
+  const content = { ...shape.content, currency: shape.content.currency ?? context.currency ?? DEFAULT_CURRENCY }
+  // A budget in one currency cannot be compared with costs in another one.
+  if (context.currency !== undefined && content.currency !== context.currency) {
+    refuseIfAny('invalid_keys_file', [{ path: ['currency'], explanation: 'must be the currency of the prices' }])
+  }
   refuseIfAny('invalid_keys_file', findNameProblems(content, Object.keys(context.settings.apiKeys)))
   const digests = readDigests(content, context.lookup)
   refuseIfAny('invalid_keys_file', findRepeatedSecrets(digests, context.settings))

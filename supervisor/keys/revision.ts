@@ -8,7 +8,12 @@ import type { KeysContent } from './schema.ts'
  * Hash of the file without secrets and digests, equal on every host that reads the same keys: it changes with a limit and not with a
  * rotation. Neither the order of keys nor the notation of the file counts.
  */
-export function computeKeysRevision({ schema_version, currency, groups, keys }: KeysContent): string {
+export function computeKeysRevision({
+  schema_version,
+  currency,
+  groups,
+  keys
+}: KeysContent & { readonly currency: string }): string {
   const written = [...keys]
     .sort((left, right) => compareCodePoints(left.name, right.name))
     .map(({ secrets: _, expires_at, ...key }) => ({

@@ -49,9 +49,9 @@ const limits = z.strictObject(
   expectedObject()
 )
 
-const MODEL_RULE = 'the name of a model, or the beginning of names and a "*" at the end'
+export const MODEL_RULE = 'the name of a model, or the beginning of names and a "*" at the end'
 const MODEL_LENGTH_MAX = 256
-const modelPattern = z
+export const modelPattern = z
   .string(expected(MODEL_RULE))
   .normalize('NFC')
   .refine(isModelPattern, { error: `must be ${MODEL_RULE}` })
@@ -116,7 +116,7 @@ const time = z.preprocess(
 )
 
 /** Libraries skip a member named `__proto__`, so it is refused before. */
-function withoutPrototype<Schema extends z.ZodType>(schema: Schema) {
+export function withoutPrototype<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(value => (Object.hasOwn(Object(value), '__proto__') ? null : value), schema)
 }
 
@@ -142,14 +142,16 @@ const key = z.strictObject(
   expectedObject()
 )
 
+export const currencyCode = z
+  .string(expected('a code of ISO 4217'))
+  .regex(/^[A-Z]{3}$/, { error: 'must be a code of ISO 4217' })
+
 export const keysFile = z.strictObject(
   {
     schema_version: z.literal(KEYS_SCHEMA_VERSION, expected(KEYS_SCHEMA_VERSION)),
-    currency: z
-      .string(expected('a code of ISO 4217'))
-      .regex(/^[A-Z]{3}$/, { error: 'must be a code of ISO 4217' })
-      .default('USD')
-      .describe('ISO 4217, of all budgets and prices.'),
+    currency: currencyCode
+      .exactOptional()
+      .describe('ISO 4217, of all budgets and prices. Absent: that of the prices file, else USD.'),
     groups: withoutPrototype(z.record(keyName, group, expected('a map of groups'))).default({}),
     keys: z.array(key, expected('a list of keys')).min(1, { error: 'must have a key' })
   },
