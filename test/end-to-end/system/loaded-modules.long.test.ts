@@ -72,6 +72,10 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
   t.notOk(urls.some(url => /\/worker\/(debug|admin|traffic|routes\/(debug|admin))|\/client\/write-request/.test(url)))
   t.notOk(urls.some(url => url.includes('/routes/responses-websocket/')))
   t.notOk(urls.some(url => /\/worker\/memory\/(store-|open-turn)|\/supervisor\/store\//.test(url)))
+  t.notOk(
+    urls.some(url => /\/worker\/(limits\/|control\/limits-channel)/.test(url)),
+    'keys 19: without a keys file nothing of limits is loaded'
+  )
 })
 
 t.test('the pages for developers are loaded in DEV only, and payloads are logged only at the level DEBUG', async t => {
