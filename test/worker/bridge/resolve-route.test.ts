@@ -6,6 +6,7 @@ import { parseSettings } from '../../../shared/settings.ts'
 import { learnFacts, packFacts, unpackFacts } from '../../../worker/bridge/model-facts.ts'
 import { resolveEmbeddingsRoute, resolveRoute } from '../../../worker/bridge/resolve-route.ts'
 import { createRouteTable } from '../../../worker/bridge/route-table.ts'
+import type { ModelRequest } from '../../../worker/protocols/client-face.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { entryOf, NOTHING_LEFT_OUT, snapshotOf } from '../../support/catalog-snapshots.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'
@@ -22,6 +23,15 @@ function createResolver(profiles: ProfileSet, environment: Record<string, string
     embeddings: (model?: string, requestedModel = model) =>
       resolveEmbeddingsRoute({ model, requestedModel }, 'v1', { routes })
   }
+}
+
+function chatError(run: () => unknown): Error {
+  try {
+    run()
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('Nothing was raised.')
 }
 
 /** Both operations with one model. */
@@ -153,6 +163,52 @@ t.test('native mode sends every model and asks no inventory', async t => {
     slotKey: plan.slotKey,
     upstreamModel: 'GigaChat-2'
   })
+})
+
+t.test(
+  'keys 3, 4: a model out of scope is unknown, before anything else that its alias or its route refuses',
+  async t => {
+    const settings = parseSettings({ UPSTREAM_MODEL: 'GigaChat-2' })
+    const routes = createRouteTable(makeProfileSet([external, dynamic]), settings, revision)
+    const scopeOf = (...lists: string[][]) => ({ routes, faces: providerFaces, scope: lists })
+    const chat = (model: string | undefined, ...lists: string[][]) =>
+      resolveRoute({ ...(model !== undefined && { model }) }, 'v1', scopeOf(...lists)).publicModel
+    const unknown = {
+      code: 'unknown_model_alias',
+      param: 'model',
+      message: chatError(() => chat('nowhere/x', ['a'])).message
+    }
+    t.equal(chat('bridge/a', ['bridge/a']), 'bridge/a')
+    t.equal(chat('bridge/a', ['bridge/*'], ['x', 'bridge/a']), 'bridge/a')
+    for (const lists of [[['bridge/']], [['bridge/a/*']], [['*'], ['other']], [[]]]) {
+      t.throws(() => chat('bridge/a', ...lists), unknown, JSON.stringify(lists))
+    }
+    t.throws(() => chat('bridge/blocked', ['bridge/a']), unknown)
+    t.throws(() => chat('bridge/off', ['bridge/*']), unknown)
+    t.equal(chat('GigaChat-2-Max', ['GigaChat-2*']), 'GigaChat-2-Max')
+    t.throws(() => chat('GigaChat-2-Max', ['GigaChat-2']), unknown)
+  }
+)
+
+t.test('keys 3: a default model is in scope like any other, and an implied one is in none', async t => {
+  const route = (environment: Record<string, string>) => {
+    const settings = parseSettings(environment)
+    return createRouteTable(createNativeProfileSet(settings), settings, revision)
+  }
+  const unknown = { code: 'unknown_model_alias', param: 'model' }
+  const routes = route({ UPSTREAM_MODEL: 'GigaChat-2', GATEWAY_EMBEDDINGS: 'Embeddings' })
+  const chat = (request: ModelRequest, scope: string[], of = routes) =>
+    resolveRoute(request, 'v1', { routes: of, faces: providerFaces, scope: [scope] }).upstreamModel
+  t.equal(chat({}, ['GigaChat-2']), 'GigaChat-2')
+  t.throws(() => chat({}, ['GigaChat-2-Max']), unknown)
+  const embeddings = (scope: string[]) => resolveEmbeddingsRoute({}, 'v1', { routes, scope: [scope] }).upstreamModel
+  t.equal(embeddings(['Embed*']), 'Embeddings')
+  t.throws(() => embeddings(['GigaChat-2']), unknown)
+  // Whatever the client names, the default model is sent.
+  const fixed = route({ UPSTREAM_MODEL: 'GigaChat-2', GATEWAY_PASS_MODEL: 'false' })
+  t.equal(chat({ model: 'any' }, ['GigaChat-2'], fixed), 'GigaChat-2')
+  t.throws(() => chat({ model: 'any' }, ['any'], fixed), unknown)
+  t.throws(() => chat({ conversation: { previousResponseId: 'thread-1' } } as ModelRequest, ['*'], route({})), unknown)
 })
 
 t.test('the table of a profile with many aliases takes time for each alias once', async t => {

@@ -1,0 +1,68 @@
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { createKeyRing } from '../../../shared/keys/key-ring.ts'
+import type { KeySet } from '../../../shared/keys/key-set.ts'
+import { parseSettings } from '../../../shared/settings.ts'
+import { listenForScrapes } from '../../../supervisor/metrics/listener.ts'
+import { get } from '../../support/client.ts'
+import { writeKeySet } from '../../support/key-sets.ts'
+
+async function start(t: Test, env: Record<string, string>, keySet?: KeySet) {
+  const settings = parseSettings(env)
+  const keyRing = createKeyRing(settings, keySet)
+  const clock = { nowMs: 0 }
+  const listener = await listenForScrapes(
+    { log: pino({ level: 'silent' }), scrape: async () => Buffer.from('metrics'), nowMs: () => clock.nowMs },
+    { port: 0, settings, keyRing }
+  )
+  t.teardown(() => listener.close())
+  const url = `http://127.0.0.1:${listener.port}/metrics`
+  const codeOf = async (headers: Record<string, string> = {}, query = '') => {
+    const { status, json } = await get(url + query, headers)
+    return json === undefined ? status : `${status} ${json.error.code}`
+  }
+  return { clock, keyRing, codeOf }
+}
+
+t.test('keys 2: with a keys file the metrics need the default or the admin key', async t => {
+  const env = {
+    GATEWAY_KEYS_FILE: 'keys.yaml',
+    GATEWAY_API_KEY: 'operator',
+    GATEWAY_API_KEYS: '{"named":"named"}',
+    GATEWAY_ADMIN_API_KEY: 'admin'
+  }
+  const keys = [
+    { name: 'ci', secrets: ['client'] },
+    { name: 'ending', secrets: ['ending'], expiresAtMs: 1000 },
+    { name: 'off', secrets: ['off'], isEnabled: false }
+  ]
+  const { clock, codeOf, keyRing } = await start(t, env, writeKeySet({ keys }))
+  clock.nowMs = 1000
+  t.equal(await codeOf(), '401 invalid_api_key')
+  t.equal(await codeOf({ authorization: 'Bearer operator' }), 200)
+  t.equal(await codeOf({}, '?key=operator'), 200)
+  t.equal(await codeOf({ authorization: 'Bearer admin' }), 200)
+  t.equal(await codeOf({ 'x-admin-api-key': 'admin' }), 200)
+  t.equal(await codeOf({ 'x-api-key': 'admin' }), '401 invalid_api_key', 'the admin key has carriers of its own')
+  t.equal(await codeOf({ 'x-api-key': 'client' }), '403 admin_key_required')
+  t.equal(await codeOf({ 'x-api-key': 'named' }), '403 admin_key_required')
+  t.equal(await codeOf({ 'x-api-key': 'ending' }), '401 key_expired')
+  t.equal(await codeOf({ 'x-api-key': 'off' }), '401 key_disabled')
+  keyRing.replace(writeKeySet({ keys: [] }))
+  t.equal(await codeOf({ 'x-api-key': 'client' }), '401 invalid_api_key')
+})
+
+t.test(
+  'keys 19: without a keys file any key of the settings reads the metrics, and none is needed where none is set',
+  async t => {
+    const { codeOf } = await start(t, {
+      GATEWAY_MODE: 'PROD',
+      GATEWAY_API_KEY: 'operator',
+      GATEWAY_API_KEYS: '{"named":"n"}'
+    })
+    t.equal(await codeOf({ 'x-api-key': 'n' }), 200)
+    t.equal(await codeOf({ 'x-api-key': 'x' }), '401 invalid_api_key')
+    const open = await start(t, {})
+    t.equal(await open.codeOf(), 200)
+  }
+)
