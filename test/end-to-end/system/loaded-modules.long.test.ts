@@ -5,9 +5,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { get } from '../../support/client.ts'
+import { get, post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { startOtlpReceiver } from '../../support/otlp/receiver.ts'
+import { readChildPids } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { askIn, families } from './support.ts'
 
@@ -15,7 +16,7 @@ import { askIn, families } from './support.ts'
 const OPTIONAL = ['@opentelemetry', '@grpc', 'prom-client', 'piscina', 'better-sqlite3', 'protobufjs', 'ajv', 'ws']
 
 /** A module for `--import` that writes the URL of each module that its process resolves into a file, with the process before it. */
-function createProbe(t: Test): { option: string; readWorkerModules: () => string[] } {
+function createProbe(t: Test): { option: string; readWorkerModules: () => string[]; readModules: () => string[] } {
   const folder = createTemporaryFolder(t)
   const list = join(folder, 'modules.txt')
   const probe = join(folder, 'probe.mjs')
@@ -42,7 +43,8 @@ registerHooks({
       // The entry file of a worker tells its process from that of the supervisor.
       const workers = new Set(loaded.filter(([, url]) => url.endsWith('/worker/main.ts')).map(([pid]) => pid))
       return loaded.filter(([pid]) => workers.has(pid)).map(([, url]) => url)
-    }
+    },
+    readModules: () => readFileSync(list, 'utf8').trim().split('\n')
   }
 }
 
@@ -77,6 +79,40 @@ t.test('a worker with everything off loads nothing of tracing, metrics, threads 
     'keys 19: without a keys file nothing of limits is loaded'
   )
 })
+
+t.test(
+  'keys 19: without a keys file nothing of limits is loaded, and responses and documents are as before',
+  async t => {
+    const emulator = await startEmulator(t)
+    const LIMITS =
+      /\/worker\/(limits|control\/limits-)|\/supervisor\/limits\/redis\/|\/node_modules\/(@redis|ioredis|redis)\//
+    const secret = 'a-secret-of-the-keys-file'
+    const keysFile = join(createTemporaryFolder(t), 'keys.json')
+    const key = { name: 'ci', secrets: [{ env: 'NODE_CI' }], limits: { requests_per_minute: 1000 } }
+    writeFileSync(keysFile, JSON.stringify({ schema_version: 'gateway.keys.v1', keys: [key] }))
+    for (const hasFile of [false, true]) {
+      const probe = createProbe(t)
+      const env = hasFile ? { GATEWAY_KEYS_FILE: keysFile, NODE_CI: secret } : {}
+      const gateway = await startGateway(t, {
+        env: { ...emulatorVariables(emulator), ...env, NODE_OPTIONS: probe.option }
+      })
+      const chat = { model: 'GigaChat-2', messages: [{ role: 'user', content: 'hi' }] }
+      const answer = await post(`${gateway.url}/v1/chat/completions`, chat, hasFile ? { 'x-api-key': secret } : {})
+      t.equal(answer.status, 200)
+      t.equal(answer.headers.has('x-ratelimit-limit-requests'), hasFile)
+      t.equal('keys_revision' in (await get(`${gateway.url}/ready`)).json, hasFile)
+      for (const pid of readChildPids(gateway.process.pid ?? 0)) {
+        const isLeft = readFileSync(`/proc/${pid}/environ`, 'utf8').includes(secret)
+        t.notOk(isLeft, 'no child has the variable of a key, whatever its name')
+      }
+      await gateway.stop()
+      t.equal(
+        probe.readModules().some(line => LIMITS.test(line)),
+        hasFile
+      )
+    }
+  }
+)
 
 t.test('the pages for developers are loaded in DEV only, and payloads are logged only at the level DEBUG', async t => {
   const PAGES = /\/worker\/(routes\/(logs\/|docs)|docs\/)/
