@@ -14,6 +14,7 @@ import { writeBaseUrl, writeDemoBanner } from './demo-banner.ts'
 import { createDemoStorage, type DemoStorage } from './demo-storage.ts'
 import { chooseDemoPort, type DemoUpstream, startDemoUpstream } from './demo-upstream.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { describeKeys } from './keys/describe-keys.ts'
 import { createKeysInForce } from './keys/keys-in-force.ts'
 import { exitCodeBeforeStart } from './lifecycle.ts'
 import type { OpenMetrics } from './metrics/open.ts'
@@ -202,6 +203,7 @@ function describeStart(log: Logger, plan: RuntimePlan, version: string): void {
   log.info({ event: 'effective_settings', settings: effective }, 'Effective settings')
   const posture = JSON.stringify(describeSecurityPosture(settings))
   log.info({ event: 'security_posture' }, `Security posture: ${posture}`)
+  if (plan.keys !== undefined) log.info({ event: 'keys_loaded', ...describeKeys(plan.keys) }, 'The keys file was read')
   for (const warning of plan.warnings) log.warn({ event: 'configuration_warning' }, warning)
   if (plan.profiles.origin === 'file') return
   const missing = warnOfMissingCredentials(settings, plan.givenSettings)

@@ -13,7 +13,7 @@ export interface KeysFile {
 
 /** Reads the file that the settings name; undefined without one. Throws `StartupError`. */
 export function openKeysFile(
-  settings: Pick<Settings, 'apiKey' | 'apiKeys' | 'keysFile' | 'limitsRedisUrl' | 'responsesStoreDsn'>,
+  settings: Pick<Settings, 'adminApiKey' | 'apiKey' | 'apiKeys' | 'keysFile' | 'limitsRedisUrl' | 'responsesStoreDsn'>,
   context: Pick<KeysContext, 'lookup' | 'hasPrices' | 'currency'>
 ): KeysFile | undefined {
   if (settings.keysFile === undefined) return undefined

@@ -5,6 +5,7 @@ import type { Logger } from '../../shared/logging.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import type { OperatorSignals } from '../signals.ts'
+import { describeKeys } from './describe-keys.ts'
 import type { KeysFile } from './keys-file.ts'
 import type { KeysInForce } from './keys-in-force.ts'
 
@@ -71,9 +72,8 @@ export function createKeysReload(
     const isUnchanged = isDeepStrictEqual(loaded.keys, keys.current())
     if (!isUnchanged) keys.replace(loaded.keys)
     else if (!isAskedFor && !hasFailed) return
-    const { revision, keys: list, groups } = loaded.keys
     log.info(
-      { event: 'keys_reloaded', keys_revision: revision, key_count: list.length, group_count: groups.length },
+      { event: 'keys_reloaded', ...describeKeys(loaded.keys) },
       isUnchanged ? 'The keys file was read again; nothing has changed' : 'The keys file was read again'
     )
   }

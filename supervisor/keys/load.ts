@@ -34,7 +34,7 @@ const DEFAULT_CURRENCY = 'USD'
 /** What the content of the file must fit. */
 export interface KeysContext {
   readonly lookup: VariableLookup
-  readonly settings: Pick<Settings, 'apiKey' | 'apiKeys'>
+  readonly settings: Pick<Settings, 'adminApiKey' | 'apiKey' | 'apiKeys'>
   /** Spend is counted where a restart does not lose it. */
   readonly hasDurableCounter: boolean
   /** At least one model has a price. */

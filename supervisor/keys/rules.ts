@@ -24,10 +24,13 @@ export function findNameProblems(content: KeysContent, settingNames: readonly st
 /** Secrets that more than one key has, or one key twice: the request would not say which key it is. */
 export function findRepeatedSecrets(
   digests: ReadonlyArray<readonly string[]>,
-  { apiKey, apiKeys }: Pick<Settings, 'apiKey' | 'apiKeys'>
+  { apiKey, apiKeys, adminApiKey }: Pick<Settings, 'adminApiKey' | 'apiKey' | 'apiKeys'>
 ): KeysProblem[] {
   const problems: KeysProblem[] = []
-  const ofSettings = [apiKey, ...Object.values(apiKeys)].flatMap(key => (key === undefined ? [] : [key.reveal()]))
+  // With the key of the administrator a client could read the records of all others.
+  const ofSettings = [apiKey, ...Object.values(apiKeys), adminApiKey].flatMap(key =>
+    key === undefined ? [] : [key.reveal()]
+  )
   const taken = new Set(ofSettings.map(secret => hash('sha256', secret, 'hex')))
   const seen = new Set<string>()
   for (const [index, ofKey] of digests.entries()) {

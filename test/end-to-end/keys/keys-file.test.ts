@@ -46,6 +46,8 @@ async function reload(event: string): Promise<void> {
 }
 
 t.test('keys 1: a client needs a key of the file, although authentication is not switched on', async t => {
+  const loaded = readLog(gateway).find(({ event }) => event === 'keys_loaded')
+  t.match(loaded, { key_count: 1, group_count: 0, keys_revision: await revision() })
   t.equal(await ask(OLD), 200)
   t.equal(await ask(NEW), 401)
   t.equal((await post(`${gateway.url}/v1/chat/completions`, chat)).status, 401)

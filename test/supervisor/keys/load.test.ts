@@ -267,7 +267,11 @@ t.test('keys 14: a secret is unique over all keys, those of the settings include
   expectPlaces(t, file({ keys: [key, other] }), 'keys[1].secrets[0]: is the secret of another entry')
   const repeated = oneKey({ secrets: [{ env: 'CI_KEY' }, { sha256: digestOf(SECRET) }] })
   expectPlaces(t, repeated, 'keys[0].secrets[1]: is the secret of another entry')
-  for (const settings of [{ GATEWAY_API_KEY: SECRET }, { GATEWAY_API_KEYS: JSON.stringify({ a: SECRET }) }]) {
+  for (const settings of [
+    { GATEWAY_API_KEY: SECRET },
+    { GATEWAY_ADMIN_API_KEY: SECRET },
+    { GATEWAY_API_KEYS: JSON.stringify({ a: SECRET }) }
+  ]) {
     expectPlaces(t, file({}), 'keys[0].secrets[0]: is the secret of a key of the settings', { settings })
   }
 })
