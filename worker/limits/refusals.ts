@@ -16,11 +16,10 @@ export interface RefusedRequest {
 export function refuseRequest({ key, refusal, tokens, nowMs }: RefusedRequest): GatewayError {
   const { limit, holder, retryAfterMs } = refusal
   const limits = key.limits[holder]
-  const seconds = retryAfterMs === null ? undefined : toSeconds(retryAfterMs)
   const who = holder === 'key' ? `The API key '${key.name}'` : `The group of the API key '${key.name}'`
   return new GatewayError(limit === 'budget' ? 'budget_exceeded' : 'rate_limit_exceeded', {
     message: `${who} ${describe(refusal, limits, tokens)} ${describeWait(refusal, nowMs)}`,
-    retryAfter: seconds?.toString(),
+    retryAfter: waitSeconds(refusal)?.toString(),
     limit: { name: limit, holder, key: key.name, amount: readAmount(limit, limits), retryAfterMs }
   })
 }
@@ -30,8 +29,20 @@ export function refuseUnavailable(): GatewayError {
   return new GatewayError('limits_unavailable', { retryAfter: '1' })
 }
 
+/**
+ * SDKs ignore a wait of more than a minute, some one of a minute, and try again at once. A window with what is leased of it is a little longer:
+ * who waits for a whole one is told the rest when they ask again.
+ */
+const WINDOW_RETRY_MAX_S = 59
+
 function toSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
+}
+
+function waitSeconds({ limit, retryAfterMs }: LeaseRefusal): number | undefined {
+  if (retryAfterMs === null) return undefined
+  const seconds = toSeconds(retryAfterMs)
+  return limit === 'budget' ? seconds : Math.min(seconds, WINDOW_RETRY_MAX_S)
 }
 
 function readAmount(limit: LeaseRefusal['limit'], limits: Limits): number {
@@ -65,8 +76,9 @@ function describePeriod({ budget }: Limits): string {
   return budget === undefined || budget.period === 'total' ? '' : ` per ${budget.period}`
 }
 
-function describeWait({ limit, retryAfterMs }: LeaseRefusal, nowMs: number): string {
+function describeWait(refusal: LeaseRefusal, nowMs: number): string {
+  const { limit, retryAfterMs } = refusal
   if (retryAfterMs === null) return limit === 'budget' ? 'It does not begin again.' : 'It is too large to ever fit.'
-  if (limit !== 'budget') return `Try again in ${toSeconds(retryAfterMs)} s.`
+  if (limit !== 'budget') return `Try again in ${waitSeconds(refusal)} s.`
   return `It begins again at ${new Date(nowMs + retryAfterMs).toISOString().slice(0, 19)}Z.`
 }
