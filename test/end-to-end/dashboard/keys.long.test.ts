@@ -67,6 +67,11 @@ t.test('keys 16: a key leads from its limits to its records and its spend', { sk
           { name: 'ci', group: 'team', secrets: [{ env: 'CI_KEY' }], limits: { requests_per_minute: 2 } },
           { name: 'web', secrets: [{ env: 'WEB_KEY' }], metadata: { owner: 'shop' } }
         ]
+      }),
+      GATEWAY_PRICES_FILE: write('prices.json', {
+        schema_version: 'gateway.prices.v1',
+        currency: 'EUR',
+        models: { 'GigaChat-2': { input: 1000, output: 1000 } }
       })
     }
   })
@@ -112,7 +117,10 @@ t.test('keys 16: a key leads from its limits to its records and its spend', { sk
 
   await page.getByRole('link', { name: 'Spend' }).click()
   const spend = page.getByRole('region', { name: 'Spend' }).getByRole('row')
-  await page.getByText('No model that was used has a price.').waitFor()
+  await spend
+    .filter({ hasText: 'ci' })
+    .getByText(/^[\d.]+ EUR$/)
+    .waitFor()
   await spend.filter({ hasText: 'web' }).getByText('–').waitFor()
   t.same(await findViolations(page), [])
   await page.getByRole('checkbox', { name: 'Model' }).check()
@@ -122,6 +130,9 @@ t.test('keys 16: a key leads from its limits to its records and its spend', { sk
   await page.getByLabel('Range').selectOption('Last 24 hours')
   await detailed.filter({ hasText: 'web' }).waitFor()
 
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByLabel('By').selectOption('Key')
+  await page.getByRole('region', { name: 'Sums' }).getByRole('row').filter({ hasText: 'ci' }).getByText('EUR').waitFor()
   t.same(complaints, [])
   await page.close()
 })
