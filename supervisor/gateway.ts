@@ -137,7 +137,7 @@ function listServices(settings: Settings): ServiceName[] {
   const needed = {
     writer: needsWriter(settings),
     store: settings.responsesStoreDsn !== undefined,
-    limits: settings.limitsRedisUrl !== undefined
+    limits: settings.limitsRedisUrl !== undefined && settings.keysFile !== undefined
   }
   return (['writer', 'store', 'limits'] as const).filter(name => needed[name])
 }

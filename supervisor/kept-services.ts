@@ -150,6 +150,7 @@ export function createKeptServices(
     giveUpStart: () => each(keeper => keeper.giveUpStart()),
     close() {
       if (keepers.size === 0) onEvent({ kind: 'closed' })
+      counters?.giveBack()
       each(keeper => keeper.close())
     },
     kill: () => each(keeper => keeper.kill())

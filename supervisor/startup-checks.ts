@@ -41,7 +41,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   checkLogFile(settings, refusals)
   checkSinks(settings, refusals)
   checkStore(settings, refusals, warnings)
-  checkSharedLimits(settings, refusals)
+  checkSharedLimits(settings, refusals, warnings)
   if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
   warnOfUnusedKeyFile(settings, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
@@ -146,9 +146,15 @@ function checkStore(settings: Settings, refusals: StartupErrorDetail[], warnings
 }
 
 /** The form alone: the server is asked for nothing before the start (keys.md 3). */
-function checkSharedLimits({ limitsRedisUrl }: Settings, refusals: StartupErrorDetail[]): void {
-  if (limitsRedisUrl === undefined || readRedisUrl(limitsRedisUrl.reveal()) !== undefined) return
+function checkSharedLimits(
+  { limitsRedisUrl, keysFile }: Settings,
+  refusals: StartupErrorDetail[],
+  warnings: string[]
+): void {
   const setting = 'GATEWAY_LIMITS_REDIS_URL'
+  if (limitsRedisUrl === undefined) return
+  if (keysFile === undefined) warnings.push(`${setting} has no effect while GATEWAY_KEYS_FILE is unset.`)
+  if (readRedisUrl(limitsRedisUrl.reveal()) !== undefined) return
   const explanation = `${setting} must be redis://[user:password@]host[:port][/database], or the same with rediss://`
   refusals.push({ reasonId: 'invalid_settings', setting, explanation })
 }

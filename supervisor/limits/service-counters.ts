@@ -18,6 +18,7 @@ const WAITING_MAX = 1_000
 /** A third of the time after which the slots of a silent host are free. */
 const RENEWAL_INTERVAL_MS = 10_000
 
+type SlotsQuestion = Extract<CounterQuestion, { kind: 'slots' }>
 type Exchange = Extract<ToServiceContent, { kind: 'counters-exchange' }>
 type Reply = Extract<FromServiceContent, { kind: 'counters-reply' }>
 type CountersAsker = Asker<Exchange, Reply, { 'counters-exchange': readonly ['counters-reply'] }>
@@ -30,17 +31,19 @@ export interface ServiceCountersDependencies {
 
 export interface ServiceCounters extends SharedCounters {
   receive(reply: FromServiceFields['counters-reply']): void
+  /** Gives the slots of this gateway back, as the last question before the process is closed. */
+  giveBack(): void
   /** The process has exited: what waits for it resolves with undefined. */
   forgetProcess(): void
   close(): void
 }
 
 /**
- * Counters that a service process answers. Slots that an exchange has taken are renewed until a later one gives them back, so a host is
- * silent only where it, or its connection, is gone.
+ * Counters that a service process answers. What an exchange has said about slots is said again from time to time, until the place has
+ * answered that they are given back: so a host is silent only where it, or its connection, is gone.
  */
 export function createServiceCounters({ isReady, send }: ServiceCountersDependencies): ServiceCounters {
-  const held = new Map<string, Extract<CounterQuestion, { kind: 'slots' }>>()
+  const slots = new Map<string, SlotsQuestion>()
   let asker = createCountersAsker(send)
   let waiting = 0
   let isClosed = false
@@ -50,7 +53,8 @@ export function createServiceCounters({ isReady, send }: ServiceCountersDependen
     exchangeId: string,
     questions: readonly CounterQuestion[]
   ): Promise<readonly CounterAnswer[] | undefined> {
-    for (const question of questions) if (question.kind === 'slots') holdSlots(question)
+    for (const question of questions) if (question.kind === 'slots') slots.set(question.counter, question)
+    planRenewal()
     if (isClosed || !isReady() || waiting >= WAITING_MAX) return undefined
     waiting += 1
     const reply = await asker.ask(
@@ -59,37 +63,42 @@ export function createServiceCounters({ isReady, send }: ServiceCountersDependen
     )
     waiting -= 1
     const answers = reply.kind === 'unanswered' ? null : reply.answers
-    return answers !== null && answers.length === questions.length ? answers : undefined
+    if (answers === null || answers.length !== questions.length) return undefined
+    for (const question of questions) if (question.kind === 'slots') forgetFreed(question)
+    return answers
+  }
+
+  function forgetFreed(question: SlotsQuestion): void {
+    if (question.hold === 0 && slots.get(question.counter) === question) slots.delete(question.counter)
   }
 
   /** What the place has granted can be less; what is asked for again is granted as far as it is free. */
-  function holdSlots(question: Extract<CounterQuestion, { kind: 'slots' }>): void {
-    if (question.hold > 0) held.set(question.counter, question)
-    else held.delete(question.counter)
-    if (held.size === 0) stopRenewal()
-    else renewal ??= setTimeout(renew, RENEWAL_INTERVAL_MS).unref()
+  function planRenewal(): void {
+    if (slots.size > 0 && !isClosed) renewal ??= setTimeout(renew, RENEWAL_INTERVAL_MS).unref()
   }
 
   function renew(): void {
     renewal = undefined
-    void exchange('renewal', [...held.values()])
-  }
-
-  function stopRenewal(): void {
-    clearTimeout(renewal)
-    renewal = undefined
+    if (slots.size > 0) void exchange('renewal', [...slots.values()])
   }
 
   return {
     exchange,
     receive: reply => asker.receive({ kind: 'counters-reply', ...reply }),
+    giveBack() {
+      if (slots.size > 0)
+        void exchange(
+          'close',
+          Array.from(slots.values(), question => ({ ...question, hold: 0 }))
+        )
+    },
     forgetProcess() {
       asker.close()
       asker = createCountersAsker(send)
     },
     close() {
       isClosed = true
-      stopRenewal()
+      clearTimeout(renewal)
       asker.close()
     }
   }

@@ -107,7 +107,10 @@ t.test('the store of responses: wrong addresses, keys and folders are refused by
 
 t.test('the address of shared limits must have the form of one', async t => {
   const setting = 'GATEWAY_LIMITS_REDIS_URL'
-  t.same(check({ [setting]: 'rediss://user:canary@redis.example:6380/1' }), { refusals: [], warnings: [] })
+  t.same(check({ [setting]: 'rediss://user:canary@redis.example:6380/1' }), {
+    refusals: [],
+    warnings: [`${setting} has no effect while GATEWAY_KEYS_FILE is unset.`]
+  })
   for (const url of ['https://user:canary@redis.example', 'redis://user:canary@redis.example/x']) {
     t.same(check({ [setting]: url }).refusals, [
       `${setting} must be redis://[user:password@]host[:port][/database], or the same with rediss://`

@@ -34,7 +34,6 @@ export class RequestLimits implements RunningLimitState {
   /** What the provider has counted of the input before the first content. */
   #startedInputTokens: number | undefined
   #reservation: Reservation | undefined
-  #isFinished = false
   #attempts = 0
   /** Attempts of which the provider has generated nothing: not sent, or refused by its status. */
   #vainAttempts = 0
@@ -93,7 +92,6 @@ export class RequestLimits implements RunningLimitState {
   generated(events: readonly NormalizedEvent[]): void {
     const [first] = events
     if (first?.type === 'start') this.#startedInputTokens = first.usage?.inputTokens ?? undefined
-    if (events.at(-1)?.type === 'finish') this.#isFinished = true
     this.#generated.add(events)
   }
 
@@ -111,9 +109,7 @@ export class RequestLimits implements RunningLimitState {
     return { key: this.key, grantedAtMs, unusedRequests: 0, unusedTokens, freedSlots: slots, costNanos }
   }
 
-  #countUsed({ inputTokens, outputTokens, totalTokens, isWhole: isComplete }: RequestEnd): number {
-    // Some clients close their connection at the last event.
-    const isWhole = isComplete || this.#isFinished
+  #countUsed({ inputTokens, outputTokens, totalTokens, isWhole }: RequestEnd): number {
     const isReported = inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined
     const { tokens: generated } = this.#generated
     if (!isReported && generated === 0 && this.#attempts <= this.#vainAttempts) return 0

@@ -58,7 +58,7 @@ t.test('keys 13: no exchange waits for a process that is silent, gone or overloa
 
 t.test('keys 12: slots are renewed until they are given back', async t => {
   const pass = stepTimers(t)
-  const { counters, sent } = create()
+  const { counters, sent, answer } = create()
   const slots = (hold: number): CounterQuestion => ({ kind: 'slots', counter: 's', limit: 4, hold })
   void counters.exchange('1', [slots(3)])
   void counters.exchange('2', [slots(2)])
@@ -68,8 +68,15 @@ t.test('keys 12: slots are renewed until they are given back', async t => {
     t.match(sent.at(-1), { questions: [slots(2)] })
   }
   const count = sent.length
-  void counters.exchange('3', [slots(0)])
+  const freed = counters.exchange('3', [slots(0)])
+  pass(10_000)
+  t.match(sent.at(-1), { questions: [slots(0)] }, 'also that they are free, until the place has heard it')
+  answer([{ kind: 'slots', held: 0, remaining: 4 }])
+  await freed
   pass(60_000)
-  t.equal(sent.length, count + 1, 'nothing is held any more')
+  t.equal(sent.length, count + 2, 'nothing is held any more')
+  void counters.exchange('4', [slots(3)])
+  counters.giveBack()
+  t.match(sent.at(-1), { questions: [slots(0)] })
   counters.close()
 })
