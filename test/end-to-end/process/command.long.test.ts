@@ -267,6 +267,35 @@ t.test('further API keys alone are enough where a key is needed (decisions.md 92
   t.notMatch(output + errors, 'a-rather-long-key-of-a')
 })
 
+t.test('keys 14: a faulty keys file ends the start with 2 and one line that names the place', async t => {
+  const file = join(createTemporaryFolder(t), 'keys.yaml')
+  writeFileSync(file, `schema_version: gateway.keys.v1\nkeys: [{name: ci, secrets: [{env: CI_KEY}], ${secret}: 1}]\n`)
+  const variables = { GATEWAY_KEYS_FILE: file, CI_KEY: secret }
+  const { code, output, errors, hasLog } = await runToEnd(t, [], variables)
+  t.equal(code, 2)
+  t.match(errors, /^llm-gateway: invalid_keys_file: [^\n]+ \(keys\[0\]: has an unknown member\)\n$/)
+  t.equal(output, '')
+  t.notOk(hasLog, 'it ends before anything is opened')
+  const preflight = await runToEnd(t, ['--inspect-config'], variables)
+  t.equal(preflight.code, 2)
+  t.match(JSON.parse(preflight.output), { error: { code: 'invalid_keys_file', details: [] } })
+  t.match(preflight.errors, /^llm-gateway: [^\n]*keys\[0\]: has an unknown member\n$/)
+  t.notMatch(errors + preflight.errors + preflight.output, secret)
+})
+
+t.test('a printed entry is a keys file that a start accepts', async t => {
+  const printed = await runToEnd(t, ['--new-key', 'ci'])
+  t.equal(printed.code, 0)
+  t.equal(printed.errors, '')
+  t.notOk(printed.hasLog)
+  const file = join(createTemporaryFolder(t), 'keys.yaml')
+  const entry = printed.output.slice(printed.output.indexOf('  - name'))
+  writeFileSync(file, `schema_version: gateway.keys.v1\nkeys:\n${entry}`)
+  const preflight = await runToEnd(t, ['--inspect-config'], { GATEWAY_KEYS_FILE: file, GATEWAY_MODE: 'PROD' })
+  t.equal(preflight.code, 0)
+  t.match(JSON.parse(preflight.output).keys_revision, /^sha256:[0-9a-f]{64}$/)
+})
+
 t.test('operations 80: an unknown traffic sink is refused by the name of its setting', async t => {
   for (const variables of [{ GATEWAY_TRAFFIC_LOG_SINK: 'kafka' }, { GATEWAY_TRAFFIC_LOG_SINKS: 'sqlite,kafka' }]) {
     const { code, errors, hasLog } = await runToEnd(t, [], { ...variables, GATEWAY_TRAFFIC_LOG_ENABLED: 'true' })
