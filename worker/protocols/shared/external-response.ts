@@ -1,13 +1,18 @@
 // How a response of an external provider begins and ends in the normalized form.
 
-import type { EventAssembler, FinishReason, ResponseIdentity } from '../../normalized/index.ts'
+import type { EventAssembler, FinishReason, NormalizedUsage, ResponseIdentity } from '../../normalized/index.ts'
 
 /** Begins a response with the model that its first payload names, if it names one. */
-export function startResponse(assembler: EventAssembler, model: unknown, identity: ResponseIdentity | undefined): void {
+export function startResponse(
+  assembler: EventAssembler,
+  model: unknown,
+  { identity, usage }: { identity: ResponseIdentity | undefined; usage?: NormalizedUsage | null }
+): void {
   assembler.start({
     providerModel: typeof model === 'string' && model !== '' ? model : null,
     metadata: {},
-    ...(identity && { identity })
+    ...(identity && { identity }),
+    ...(usage && { usage })
   })
 }
 

@@ -110,7 +110,7 @@ export class ResponseState implements ContentTaker {
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { model } = payload
-    startResponse(this.assembler, model, readIdentity(payload))
+    startResponse(this.assembler, model, { identity: readIdentity(payload) })
   }
 
   /** Counts of a later payload replace those of an earlier one: some servers send the counts so far with every chunk. */
@@ -204,7 +204,7 @@ export class ResponseState implements ContentTaker {
       this.assembler.blockState(state)
     }
     // A stream of nothing but its counts has not begun.
-    if (!this.assembler.hasStarted) startResponse(this.assembler, undefined, {})
+    if (!this.assembler.hasStarted) startResponse(this.assembler, undefined, { identity: {} })
     if (this.#finishWord === null) this.report('finish_reason_missing', {})
     const end: Omit<FinishEvent, 'type'> = {
       reason: this.#mapFinish(),

@@ -99,7 +99,7 @@ class MessagesReader extends EventReader implements ResponseReader {
     switch (type) {
       case 'message_start':
         if (state.assembler.hasStarted) throw protocolError('duplicate_stream_start')
-        state.begin(readObject(payload.message, 'invalid_stream_chunk'))
+        state.begin(readObject(payload.message, 'invalid_stream_chunk'), true)
         return
       case 'content_block_start': {
         this.#assertOpen()

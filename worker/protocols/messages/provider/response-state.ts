@@ -78,14 +78,14 @@ export class ResponseState {
   }
 
   /** Begins the response with its message. Raises the provider's error when the message is one. */
-  begin(message: Payload): void {
+  begin(message: Payload, isStream = false): void {
     const error = findExternalError(message)
     if (error !== undefined) throw error
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
     const { id, model, usage } = message
-    startResponse(this.assembler, model, readIdentity(id))
     this.usage(usage)
+    startResponse(this.assembler, model, { identity: readIdentity(id), usage: isStream ? this.#usage.usage : null })
   }
 
   usage(usage: unknown): void {

@@ -64,7 +64,7 @@ export class ResponseState {
     if (this.assembler.hasStarted) return
     const { droppedToolCalls } = this.#options.reading
     if (droppedToolCalls > 0) this.#report('abandoned_tool_calls_dropped', { count: droppedToolCalls })
-    startResponse(this.assembler, response.model, readIdentity(response))
+    startResponse(this.assembler, response.model, { identity: readIdentity(response) })
   }
 
   /** Begins an item. Raises `provider_protocol_error` for a malformed one. */
