@@ -125,13 +125,15 @@ export const metricDefinitions = Object.freeze({
   gateway_upstream_errors_total: counter('Total number of upstream provider errors.', upstreamLabels),
   gateway_tokens_input_total: counter('Total number of input tokens reported by providers.', tokenLabels),
   gateway_tokens_output_total: counter('Total number of output tokens reported by providers.', tokenLabels),
-  gateway_cost_total: counter('Cost of the tokens in the currency of the prices.', tokenLabels),
   gateway_stream_disconnects_total: counter('Total number of streaming requests aborted by client disconnects.', [
     'protocol',
     'provider',
     'route'
   ]),
   gateway_traffic_log_dropped_total: counter('Total number of traffic log events dropped under backpressure.'),
+
+  // What requests cost (keys.md 4).
+  gateway_cost_total: counter('Cost of the tokens in the currency of the prices.', tokenLabels),
 
   // Requests and their responses.
   gateway_requests_in_flight: gauge('Requests whose response is not complete.', 'sum', ['protocol']),
