@@ -247,7 +247,7 @@ function readCounters({ counters }: Family, { headers }: Attempt): Record<string
 t.test('limits of keys', async t => {
   const { url } = await startLimited(t)
 
-  for (const use of ['requests', 'tokens', 'concurrency'] as KeyUse[]) {
+  for (const use of ['requests', 'tokens', 'concurrency', 'budget'] as const) {
     for (const family of families) {
       t.test(`keys 6: ${family.name} throws its own error when the limit of ${use} is reached`, async t => {
         const client = family.create(url, findSecret(use, family))
