@@ -3,6 +3,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
@@ -22,6 +23,10 @@ import { findToolchain } from './toolchains.ts'
 export const PROGRAMS_MS = 900_000
 
 const KEY = 'key-of-the-languages'
+/** One request at a time. */
+const SLOT_KEY = 'slot-key-of-the-languages'
+/** The first request spends its budget. */
+const SPENT_KEY = 'spent-key-of-the-languages'
 
 /** What a program reports of one check. */
 interface Report {
@@ -56,7 +61,10 @@ export async function testLanguage(t: Test, language: string, counts: Readonly<R
         UPSTREAM_AUTH_URL: emulator.authUrl,
         GATEWAY_ENABLE_API_KEY_AUTH: 'true',
         GATEWAY_API_KEY: KEY,
-        // Some clients leave their history to the gateway.
+        GATEWAY_KEYS_FILE: writeKeysFile(t),
+        SLOT_KEY,
+        SPENT_KEY,
+        // Some clients leave their history to the gateway; and the place of budgets.
         GATEWAY_RESPONSES_STORE_DSN: `sqlite:${join(createTemporaryFolder(t), 'responses.sqlite')}`
       },
       profiles: [
@@ -70,7 +78,7 @@ export async function testLanguage(t: Test, language: string, counts: Readonly<R
         writeChatProfile({
           id: 'language-chat',
           baseUrl: chatBaseUrl(emulator, 'language'),
-          aliases: [{ alias: 'language-chat' }]
+          aliases: [{ alias: 'language-chat', more: { pricing: { input: 1, output: 1 } } }]
         }),
         writeChatProfile({
           id: 'language-messages',
@@ -102,6 +110,16 @@ export async function testLanguage(t: Test, language: string, counts: Readonly<R
   t.ok(left > 0, `the provider saw ${left} clients leave`)
 }
 
+function writeKeysFile(t: Test): string {
+  const path = join(createTemporaryFolder(t), 'keys.json')
+  const keys = [
+    { name: 'slot', secrets: [{ env: 'SLOT_KEY' }], limits: { concurrent_requests: 1 } },
+    { name: 'spent', secrets: [{ env: 'SPENT_KEY' }], limits: { budget: { amount: 0.000_001, period: 'total' } } }
+  ]
+  writeFileSync(path, JSON.stringify({ schema_version: 'gateway.keys.v1', keys }))
+  return path
+}
+
 interface Run {
   folder: string
   program: string
@@ -118,6 +136,8 @@ async function runChecks(t: Test, { folder, program, parameters, url }: Run): Pr
       HOME: process.env.HOME,
       GATEWAY_URL: url,
       GATEWAY_KEY: KEY,
+      SLOT_KEY,
+      SPENT_KEY,
       ROUTES: JSON.stringify(routes)
     },
     stdio: ['ignore', 'pipe', 'pipe']

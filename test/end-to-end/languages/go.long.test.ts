@@ -6,9 +6,9 @@ import { whyNotBuilt } from './toolchains.ts'
 
 t.test('the SDKs of Go and langchaingo', { skip: whyNotBuilt('go'), timeout: PROGRAMS_MS }, t =>
   testLanguage(t, 'go', {
-    'openai-go': 9,
+    'openai-go': 10,
     'openai-go responses': 4,
-    'anthropic-sdk-go': 7,
+    'anthropic-sdk-go': 8,
     'go-genai': 9,
     langchaingo: 3
   })

@@ -132,6 +132,35 @@ var anthropicChecks = []check{
 		return all(equal(anthropicStatus(missing), 404), equal(anthropicStatus(limited), 429),
 			equal(anthropicStatus(empty), 400), equal(anthropicStatus(unknown), 401))
 	}},
+	{"limits", func(r route) error {
+		client := anthropicClient(r, slotKey())
+		held := client.Messages.NewStreaming(context.Background(), askAnthropic(r, heldPrompt))
+		defer held.Close()
+		if !held.Next() {
+			return fmt.Errorf("the stream has not begun: %w", held.Err())
+		}
+		_, refused := client.Messages.New(context.Background(), askAnthropic(r, "x"))
+		seen := &statuses{note: func() { held.Close() }}
+		again, err := client.Messages.New(context.Background(), askAnthropic(r, wholePrompt),
+			option.WithMaxRetries(2), option.WithMiddleware(seen.middleware))
+		if err != nil {
+			return err
+		}
+		faults := all(equal(anthropicStatus(refused), 429), equal(textOf(*again), "Hello from the model"),
+			equal(seen.seen, []int{429, 200}))
+		if faults != nil || r.Name != "chat" {
+			return faults
+		}
+		spent := anthropicClient(r, spentKey())
+		err = spend(func() error {
+			_, err := spent.Messages.New(context.Background(), askAnthropic(r, wholePrompt))
+			return err
+		})
+		once := &statuses{note: func() {}}
+		_, last := spent.Messages.New(context.Background(), askAnthropic(r, "x"),
+			option.WithMaxRetries(2), option.WithMiddleware(once.middleware))
+		return all(equal(anthropicStatus(err), 429), equal(anthropicStatus(last), 429), equal(once.seen, []int{429}))
+	}},
 	{"broken stream", func(r route) error {
 		_, err := readMessage(r, askAnthropic(r, brokenPrompt))
 		return wantsError(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 )
@@ -16,6 +17,7 @@ const (
 	toolPrompt      = `[[tool:get_weather {"city":"Oslo"}]] [[step]] [[text:It is 7 degrees]]`
 	brokenPrompt    = `[[chunks:["one","two","three","four"]]] [[die:2]]`
 	longPrompt      = "[[len:2000]] [[tick:20]]"
+	heldPrompt      = "[[len:5000]] [[tick:50]]"
 	rateLimitPrompt = "[[error:429 retry=1]]"
 )
 
@@ -34,6 +36,38 @@ func (r route) anthropicBase() string {
 }
 
 func key() string { return os.Getenv("GATEWAY_KEY") }
+
+// slotKey has one request at a time.
+func slotKey() string { return os.Getenv("SLOT_KEY") }
+
+// spentKey has a budget that its first request spends.
+func spentKey() string { return os.Getenv("SPENT_KEY") }
+
+// statuses notes the status of each response of a client, and calls a function with each.
+type statuses struct {
+	seen []int
+	note func()
+}
+
+// middleware is that of the SDKs that have one.
+func (s *statuses) middleware(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	response, err := next(request)
+	if response != nil {
+		s.seen = append(s.seen, response.StatusCode)
+		s.note()
+	}
+	return response, err
+}
+
+// spend calls until the budget is spent, which is known when a response is over.
+func spend(call func() error) error {
+	for attempt := 0; attempt < 100; attempt++ {
+		if err := call(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 type check struct {
 	name string

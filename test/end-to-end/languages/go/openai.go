@@ -153,6 +153,44 @@ var openaiChecks = []check{
 		return all(equal(openaiStatus(missing), 404), equal(openaiStatus(limited), 429),
 			equal(openaiStatus(empty), 400), equal(openaiStatus(unknown), 401))
 	}},
+	{"limits", func(r route) error {
+		client := openaiClient(r, slotKey())
+		held := client.Chat.Completions.NewStreaming(context.Background(), ask(r, heldPrompt))
+		defer held.Close()
+		if !held.Next() {
+			return fmt.Errorf("the stream has not begun: %w", held.Err())
+		}
+		_, refused := client.Chat.Completions.New(context.Background(), ask(r, "x"))
+		var failure *openai.Error
+		if !errors.As(refused, &failure) {
+			return fmt.Errorf("the slot is free: %v", refused)
+		}
+		seen := &statuses{note: func() { held.Close() }}
+		again, err := client.Chat.Completions.New(context.Background(), ask(r, wholePrompt),
+			option.WithMaxRetries(2), option.WithMiddleware(seen.middleware))
+		if err != nil {
+			return err
+		}
+		faults := all(equal(failure.StatusCode, 429), equal(failure.Code, "rate_limit_exceeded"),
+			equal(failure.Type, "rate_limit_error"), equal(failure.Response.Header.Get("retry-after"), "1"),
+			equal(again.Choices[0].Message.Content, "Hello from the model"), equal(seen.seen, []int{429, 200}))
+		if faults != nil || r.Name != "chat" {
+			return faults
+		}
+		spent := openaiClient(r, spentKey())
+		err = spend(func() error {
+			_, err := spent.Chat.Completions.New(context.Background(), ask(r, wholePrompt))
+			return err
+		})
+		if !errors.As(err, &failure) {
+			return fmt.Errorf("the budget is not spent: %v", err)
+		}
+		once := &statuses{note: func() {}}
+		_, err = spent.Chat.Completions.New(context.Background(), ask(r, "x"),
+			option.WithMaxRetries(2), option.WithMiddleware(once.middleware))
+		return all(equal(failure.Code, "budget_exceeded"), equal(failure.Type, "insufficient_quota"),
+			equal(openaiStatus(err), 429), equal(once.seen, []int{429}))
+	}},
 	{"broken stream", func(r route) error {
 		_, err := accumulate(r, ask(r, brokenPrompt))
 		return wantsError(err)

@@ -1,15 +1,44 @@
 """The official `anthropic` package."""
 
-import anthropic
-from anthropic import Anthropic
+from typing import Any, Callable
 
-from checks import BROKEN, CITY, KEY, LONG, RATE_LIMIT, STREAMED, TOOL, WHOLE, Route, equal, raises, run
+import anthropic
+from anthropic import Anthropic, DefaultHttpxClient
+
+from checks import (
+    BROKEN,
+    CITY,
+    HELD,
+    KEY,
+    LONG,
+    RATE_LIMIT,
+    SLOT_KEY,
+    SPENT_KEY,
+    STREAMED,
+    TOOL,
+    WHOLE,
+    Route,
+    equal,
+    hold,
+    raises,
+    run,
+    spend,
+)
+
+
+def base_url(route: Route) -> str:
+    # This SDK adds the version to the path by itself: /v1 of the gateway needs none in front of it.
+    return route.base if route.prefix != "/v1" else route.base[: -len("/v1")]
 
 
 def client(route: Route, key: str = KEY) -> Anthropic:
-    # This SDK adds the version to the path by itself: /v1 of the gateway needs none in front of it.
-    base = route.base if route.prefix != "/v1" else route.base[: -len("/v1")]
-    return Anthropic(base_url=base, api_key=key, max_retries=0, timeout=30)
+    return Anthropic(base_url=base_url(route), api_key=key, max_retries=0, timeout=30)
+
+
+def repeating(route: Route, key: str, note: Callable[[Any], None]) -> Anthropic:
+    """A client that tries twice more by itself; each response is noted."""
+    http_client = DefaultHttpxClient(event_hooks={"response": [note]})
+    return Anthropic(base_url=base_url(route), api_key=key, max_retries=2, timeout=30, http_client=http_client)
 
 
 def ask(text: str) -> list:
@@ -91,6 +120,34 @@ def errors(route: Route) -> None:
     equal(limited.response.headers.get("retry-after"), "1")
 
 
+def limits(route: Route) -> None:
+    request = {"model": route.model, "max_tokens": 100, "messages": ask(WHOLE)}
+    slot = client(route, SLOT_KEY)
+    held = {"model": route.model, "max_tokens": 4000, "messages": ask(HELD), "stream": True}
+    release = hold(lambda: slot.messages.create(**held))
+    refused = raises(lambda: slot.messages.create(**request), anthropic.RateLimitError, status=429)
+    equal(refused.response.headers["retry-after"], "1")
+    error = refused.body["error"]
+    equal((error["type"], error["details"]["error_code"]), ("rate_limit_error", "rate_limit_exceeded"))
+    assert "'slot'" in error["message"], error
+    seen: list[int] = []
+
+    def note(response: Any) -> None:
+        seen.append(response.status_code)
+        release()
+
+    again = repeating(route, SLOT_KEY, note).messages.create(**request)
+    equal([block.text for block in again.content if block.type == "text"], ["Hello from the model"])
+    equal(seen, [429, 200])
+    if route.name != "chat":
+        return
+    spent = spend(lambda: client(route, SPENT_KEY).messages.create(**request), anthropic.RateLimitError)
+    equal(spent.body["error"]["details"]["error_code"], "budget_exceeded")
+    seen.clear()
+    raises(lambda: repeating(route, SPENT_KEY, note).messages.create(**request), anthropic.RateLimitError)
+    equal(seen, [429])
+
+
 def broken_stream(route: Route) -> None:
     def read() -> str:
         with client(route).messages.stream(model=route.model, max_tokens=100, messages=ask(BROKEN)) as stream:
@@ -117,6 +174,7 @@ run(
         "tool loop": tool_loop,
         "structured output": structured,
         "errors": errors,
+        "limits": limits,
         "broken stream": broken_stream,
         "cancelled": cancelled,
         "models": models,

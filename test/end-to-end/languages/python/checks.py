@@ -1,6 +1,7 @@
 """Runs checks against a gateway and reports each one as a line of JSON.
 
-The environment names the gateway (`GATEWAY_URL`, `GATEWAY_KEY`) and the routes (`ROUTES`): a list of
+The environment names the gateway (`GATEWAY_URL`), its keys (`GATEWAY_KEY`; `SLOT_KEY` for one request at a time,
+`SPENT_KEY` with a small budget) and the routes (`ROUTES`): a list of
 objects with `name`, `prefix` (the version in the path) and `model`. Every line has `sdk`, `route`, `check` and
 `error`, which is null where the check held.
 """
@@ -11,10 +12,13 @@ import json
 import os
 import traceback
 from dataclasses import dataclass
+from threading import Event, Thread
 from typing import Any, Callable
 
 URL = os.environ["GATEWAY_URL"]
 KEY = os.environ["GATEWAY_KEY"]
+SLOT_KEY = os.environ["SLOT_KEY"]
+SPENT_KEY = os.environ["SPENT_KEY"]
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,39 @@ def raises(call: Callable[[], Any], *types: type[BaseException], status: int | N
     raise AssertionError(f"nothing was raised: {seen!r}"[:300])
 
 
+def hold(open_stream: Callable[[], Any]) -> Callable[[], None]:
+    """Opens a stream in a thread and reads it until the returned function is called."""
+    opened, released = Event(), Event()
+
+    def read() -> None:
+        stream = open_stream()
+        for _chunk in stream:
+            opened.set()
+            if released.is_set():
+                break
+        stream.close()
+
+    Thread(target=read, daemon=True).start()
+    assert opened.wait(30), "the stream has not begun"
+    return released.set
+
+
+def spend(call: Callable[[], Any], *types: type[BaseException]) -> BaseException:
+    """Calls until the budget is spent, which is known when a response is over; returns what is raised then."""
+    for _attempt in range(100):
+        try:
+            call()
+        except types as thrown:
+            return thrown
+    raise AssertionError("the budget is never spent")
+
+
 # Prompts whose answer the provider of the tests determines.
 WHOLE = "[[text:Hello from the model]]"
 STREAMED = '[[chunks:["Hel","lo ","there"]]]'
 TOOL = '[[tool:get_weather {"city":"Oslo"}]] [[step]] [[text:It is 7 degrees]]'
 BROKEN = '[[chunks:["one","two","three","four"]]] [[die:2]]'
 LONG = "[[len:2000]] [[tick:20]]"
+HELD = "[[len:5000]] [[tick:50]]"
 RATE_LIMIT = "[[error:429 retry=1]]"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -1,13 +1,31 @@
 """The official `google-genai` package, its automatic function calling included."""
 
 from functools import cache
+from threading import Timer
 
 from google import genai
 from google.genai import errors as genai_errors
 from google.genai import types
 from pydantic import BaseModel
 
-from checks import BROKEN, KEY, LONG, RATE_LIMIT, STREAMED, TOOL, WHOLE, Route, equal, raises, run
+from checks import (
+    BROKEN,
+    HELD,
+    KEY,
+    LONG,
+    RATE_LIMIT,
+    SLOT_KEY,
+    SPENT_KEY,
+    STREAMED,
+    TOOL,
+    WHOLE,
+    Route,
+    equal,
+    hold,
+    raises,
+    run,
+    spend,
+)
 
 
 class Answer(BaseModel):
@@ -85,6 +103,35 @@ def errors(route: Route) -> None:
     )
 
 
+def limits(route: Route) -> None:
+    slot = client(route, SLOT_KEY).models
+    release = hold(lambda: slot.generate_content_stream(model=route.model, contents=HELD))
+    refused = raises(
+        lambda: slot.generate_content(model=route.model, contents="x"), genai_errors.ClientError, status=429
+    )
+    details = {detail["@type"].split(".")[-1]: detail for detail in refused.details["error"]["details"]}
+    equal(refused.status, "RESOURCE_EXHAUSTED")
+    equal(details["ErrorInfo"]["reason"], "rate_limit_exceeded")
+    equal(details["QuotaFailure"]["violations"][0]["subject"], "key:slot")
+    equal(details["RetryInfo"]["retryDelay"], "1s")
+    # This SDK tries again only where it is asked to, after delays of its own.
+    options = types.HttpOptions(
+        base_url=route.base,
+        timeout=30_000,
+        retry_options=types.HttpRetryOptions(attempts=5, initial_delay=1, http_status_codes=[429]),
+    )
+    repeating = genai.Client(api_key=SLOT_KEY, http_options=options)
+    Timer(0.3, release).start()
+    equal(repeating.models.generate_content(model=route.model, contents=WHOLE).text, "Hello from the model")
+    if route.name != "chat":
+        return
+    spent = spend(
+        lambda: client(route, SPENT_KEY).models.generate_content(model=route.model, contents=WHOLE),
+        genai_errors.ClientError,
+    )
+    equal((spent.code, spent.details["error"]["details"][0]["reason"]), (429, "budget_exceeded"))
+
+
 def broken_stream(route: Route) -> None:
     def read() -> str:
         chunks = client(route).models.generate_content_stream(model=route.model, contents=BROKEN)
@@ -120,6 +167,7 @@ run(
         "tool loop": tool_loop,
         "structured output": structured,
         "errors": errors,
+        "limits": limits,
         "broken stream": broken_stream,
         "cancelled": cancelled,
         "models": models,

@@ -1,10 +1,30 @@
 """The official `openai` package: chat completions and Responses, and LangChain on top of it."""
 
+from typing import Any, Callable
+
 import openai
-from openai import OpenAI
+from openai import DefaultHttpxClient, OpenAI
 from pydantic import BaseModel
 
-from checks import BROKEN, CITY, KEY, LONG, RATE_LIMIT, STREAMED, TOOL, WHOLE, Route, equal, raises, run
+from checks import (
+    BROKEN,
+    CITY,
+    HELD,
+    KEY,
+    LONG,
+    RATE_LIMIT,
+    SLOT_KEY,
+    SPENT_KEY,
+    STREAMED,
+    TOOL,
+    WHOLE,
+    Route,
+    equal,
+    hold,
+    raises,
+    run,
+    spend,
+)
 
 
 class Answer(BaseModel):
@@ -14,6 +34,12 @@ class Answer(BaseModel):
 
 def client(route: Route, key: str = KEY) -> OpenAI:
     return OpenAI(base_url=route.base, api_key=key, max_retries=0, timeout=30)
+
+
+def repeating(route: Route, key: str, note: Callable[[Any], None]) -> OpenAI:
+    """A client that tries twice more by itself; each response is noted."""
+    http_client = DefaultHttpxClient(event_hooks={"response": [note]})
+    return OpenAI(base_url=route.base, api_key=key, max_retries=2, timeout=30, http_client=http_client)
 
 
 def ask(text: str) -> list:
@@ -93,6 +119,37 @@ def errors(route: Route) -> None:
     equal(limited.response.headers.get("retry-after"), "1")
 
 
+def limits(route: Route) -> None:
+    slot = client(route, SLOT_KEY)
+    release = hold(lambda: slot.chat.completions.create(model=route.model, messages=ask(HELD), stream=True))
+    refused = raises(
+        lambda: slot.chat.completions.create(model=route.model, messages=ask("x")), openai.RateLimitError, status=429
+    )
+    equal((refused.code, refused.type, refused.response.headers["retry-after"]),
+          ("rate_limit_exceeded", "rate_limit_error", "1"))
+    assert "'slot'" in refused.message, refused.message
+    seen: list[int] = []
+
+    def note(response: Any) -> None:
+        seen.append(response.status_code)
+        release()
+
+    again = repeating(route, SLOT_KEY, note).chat.completions.create(model=route.model, messages=ask(WHOLE))
+    equal(again.choices[0].message.content, "Hello from the model")
+    equal(seen, [429, 200])
+    if route.name != "chat":
+        return
+    spent = spend(
+        lambda: client(route, SPENT_KEY).chat.completions.create(model=route.model, messages=ask(WHOLE)),
+        openai.RateLimitError,
+    )
+    equal((spent.code, spent.type), ("budget_exceeded", "insufficient_quota"))
+    seen.clear()
+    one = repeating(route, SPENT_KEY, note)
+    raises(lambda: one.chat.completions.create(model=route.model, messages=ask("x")), openai.RateLimitError)
+    equal(seen, [429])
+
+
 def broken_stream(route: Route) -> None:
     def read() -> str:
         text = ""
@@ -131,6 +188,7 @@ run(
         "tool loop": tool_loop,
         "structured output": structured,
         "errors": errors,
+        "limits": limits,
         "broken stream": broken_stream,
         "cancelled": cancelled,
         "models": models,
