@@ -104,6 +104,12 @@ t.test('a chat that succeeded has exactly the attributes of the contract, and no
   })
 })
 
+t.test('keys 17: the span of a call has its cost, and none where no price is known', async t => {
+  const facts = { model: 'm', upstreamModel: 'up', providerKind: 'native' }
+  t.equal(describe({ facts: { ...facts, costNanos: 1_230_000 } }).attributes['gateway.cost'], 0.00123)
+  t.notOk('gateway.cost' in describe({ facts }).attributes)
+})
+
 t.test('every route of a call has its name, format and operation', async t => {
   const rows = [
     ['/chat/completions', 'Chat-Completions', 'chat_completions', 'chat', 'chat'],
