@@ -20,6 +20,7 @@ import {
   type LifecycleEvent,
   type TimerName
 } from './lifecycle.ts'
+import type { createLimitsService } from './limits/limits-service.ts'
 import { createLogRotation } from './log-rotation.ts'
 import type { MetricsMessageKind, SupervisorMetrics } from './metrics/supervisor-metrics.ts'
 import type { HealthPolicy } from './process-keeper.ts'
@@ -64,6 +65,8 @@ export interface ControlDependencies {
   readonly onServing: (address: { host: string; port: number }) => void
   /** Undefined while metrics are off. */
   readonly metrics?: SupervisorMetrics | undefined
+  /** Undefined without a keys file. */
+  readonly createLimits?: typeof createLimitsService | undefined
   /** Where the service processes listen; none for one that is not needed. */
   readonly socketPaths: Readonly<Partial<Record<ServiceName, string>>>
 }
@@ -129,6 +132,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         readyOwners: () => fleet.readyOwners()
       },
       keys: options.keys,
+      createLimits: dependencies.createLimits,
       sharedCounters: kept.counters,
       onCatalogFilled: () => dispatch({ kind: 'catalog-filled' })
     },

@@ -91,6 +91,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
         writeError: context.writeError,
         onServing: address => announce(address, { plan, owned, context }),
         metrics: owned.metrics?.metrics,
+        createLimits: await loadLimits(plan),
         socketPaths
       },
       {
@@ -117,6 +118,13 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     owned.demoStorage?.remove()
     await owned.runtimeLog?.drained()
   }
+}
+
+/** What counts the limits of keys; undefined without a keys file. */
+async function loadLimits({ keys }: RuntimePlan) {
+  if (keys === undefined) return undefined
+  const { createLimitsService } = await import('./limits/limits-service.ts')
+  return createLimitsService
 }
 
 /** Where each of these services listens. */

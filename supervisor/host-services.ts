@@ -9,7 +9,7 @@ import { createCatalogOfRecord } from './catalog-of-record.ts'
 import { createConcurrencyBroker } from './concurrency-broker.ts'
 import type { Fleet } from './fleet.ts'
 import type { KeysSource } from './keys/keys-in-force.ts'
-import { createLimitsService } from './limits/limits-service.ts'
+import type { createLimitsService, LimitsService } from './limits/limits-service.ts'
 import { createHealthOfRecord } from './provider-health.ts'
 import { createRunningCollector } from './running-requests.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
@@ -22,15 +22,27 @@ export interface HostServicesDependencies {
   readonly fleet: Pick<Fleet, 'send' | 'broadcast' | 'nextReadyOwner' | 'readyOwners'>
   /** The keys of the keys file. */
   readonly keys: KeysSource
+  /** Undefined without a keys file. */
+  readonly createLimits: typeof createLimitsService | undefined
   /** Called once, when the catalog is filled for the first time. */
   readonly onCatalogFilled: () => void
+}
+
+/** What the gateway needs of limits; without a keys file no worker asks for any. */
+type HostLimits = Pick<LimitsService, 'handlers' | 'isOutage' | 'releaseOwner' | 'close'>
+const ignore = () => undefined
+const noLimits: HostLimits = {
+  handlers: { 'limits-lease': ignore, 'limits-lease-cancelled': ignore, 'limits-settle': ignore, 'keys-usage': ignore },
+  isOutage: undefined,
+  releaseOwner: ignore,
+  close: ignore
 }
 
 export type HostServices = ReturnType<typeof createHostServices>
 
 /** Creates all services. None of them sends anything before a worker asks or `catalog.startWarmUp` is called. */
 export function createHostServices(
-  { log, fleet, keys, sharedCounters, onCatalogFilled }: HostServicesDependencies,
+  { log, fleet, keys, createLimits, sharedCounters, onCatalogFilled }: HostServicesDependencies,
   { settings, profiles, revisions }: Pick<RuntimePlan, 'settings' | 'profiles' | 'revisions'>
 ) {
   const { send, broadcast, nextReadyOwner, readyOwners } = fleet
@@ -47,7 +59,7 @@ export function createHostServices(
   const profileIds = profiles.profiles.map(({ profileId }) => profileId)
   const health = createHealthOfRecord({ broadcast }, profileIds)
   const running = createRunningCollector({ send, readyOwners })
-  const limits = createLimitsService(
+  const counted = createLimits?.(
     { log, send, place: sharedCounters },
     {
       keys: keys.current(),
@@ -56,7 +68,8 @@ export function createHostServices(
       onOutage: settings.limitsOnOutage
     }
   )
-  keys.onChanged(limits.replaceKeys)
+  if (counted !== undefined) keys.onChanged(counted.replaceKeys)
+  const limits: HostLimits = counted ?? noLimits
   return {
     slots,
     catalog,

@@ -85,7 +85,7 @@ t.test(
   async t => {
     const emulator = await startEmulator(t)
     const LIMITS =
-      /\/worker\/(limits|control\/limits-)|\/supervisor\/limits\/redis\/|\/node_modules\/(@redis|ioredis|redis)\//
+      /\/worker\/(limits|control\/limits-)|\/supervisor\/limits\/(redis\/|ledger|limits-service)|\/node_modules\/(@redis|ioredis|redis)\//
     const secret = 'a-secret-of-the-keys-file'
     const keysFile = join(createTemporaryFolder(t), 'keys.json')
     const key = { name: 'ci', secrets: [{ env: 'NODE_CI' }], limits: { requests_per_minute: 1000 } }
