@@ -19,7 +19,7 @@ const EXPLAIN_PATHS = ['/_debug/explain', '/debug/explain']
 
 const modeParameters = { api_mode: optional(oneOf(['v1', 'v2'])) }
 /** What the content protocol has in its path. */
-const pathParameters = { model: optional(text), stream: optional(boolean), key: optional(text) }
+const pathParameters = { model: optional(text), stream: optional(boolean), key_name: optional(text) }
 
 /** Mounts every debugging route; all of them need the admin key. */
 export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime): void {
@@ -69,16 +69,16 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
   }
 }
 
-/** Raises `invalid_parameter`. `key` names the key whose request is explained. */
+/** Raises `invalid_parameter`. `key_name` is that of the key whose request is explained: `key` is where clients put a secret. */
 function readOutside(
   { context }: FastifyRequest,
   keyRing: KeyRing
 ): { model?: string; isStream?: boolean; scope: ModelScope } {
-  const { model, stream, key } = readParameters('query', context.query, pathParameters)
+  const { model, stream, key_name: key } = readParameters('query', context.query, pathParameters)
   const found = key === undefined ? undefined : keyRing.findByName(key)
   if (key !== undefined && found === undefined) {
     const message = 'Input should be the name of a key'
-    throw new GatewayError('invalid_parameter', { errors: [{ path: 'query.key', message }] })
+    throw new GatewayError('invalid_parameter', { errors: [{ path: 'query.key_name', message }] })
   }
   return {
     scope: found?.scope,

@@ -294,11 +294,11 @@ t.test('keys 3: an explanation says what a key gets', async t => {
     return send({ path, headers: { 'x-admin-api-key': SECRETS.admin }, body })
   }
   t.match(JSON.parse((await explain('')).text), { accepted: true })
-  t.match(JSON.parse((await explain('?key=scoped')).text), {
+  t.match(JSON.parse((await explain('?key_name=scoped')).text), {
     accepted: false,
     error: { code: 'unknown_model_alias', status: 404 }
   })
-  t.equal((await explain('?key=unheard')).status, 422)
+  t.equal((await explain('?key_name=unheard')).status, 422)
 })
 
 t.test('keys 2: metrics and the log need the default or the admin key', async t => {

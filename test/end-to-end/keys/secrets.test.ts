@@ -111,7 +111,7 @@ t.test('keys 18: secrets of a keys file, and their digests, are in no output', a
   const shown = ['/_admin/keys', '/_admin/keys/ci', '/_admin/keys/printed', '/_admin/logs?limit=100', '/openapi.json']
   const more = ['/ready', '/metrics', '/logs/5000', '/_admin/logs/export.csv', `/_admin/logs/${id}/request`]
   for (const path of [...shown, ...more]) await note(path, call(path))
-  await note('explanation', call('/_debug/explain/openai?key=ci', postJson(chat('GigaChat-2'))))
+  await note('explanation', call('/_debug/explain/openai?key_name=ci', postJson(chat('GigaChat-2'))))
   t.ok(places.length > 80, `${places.length} answers`)
   await gateway.stop()
   const isOutput = (path: string) => path !== keysFile && path !== join(folder, 'secret')

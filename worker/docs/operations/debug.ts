@@ -136,7 +136,7 @@ function describeExplanation(path: string, family: string, id: string): RouteDoc
     ...operation,
     parameters: [
       { name: 'api_mode', in: 'query', description: 'The contract of the native upstream.', schema: apiMode },
-      { name: 'key', in: 'query', description: 'Name of the key whose models count.', schema: text },
+      { name: 'key_name', in: 'query', description: 'Name of the key whose models count.', schema: text },
       { name: 'model', in: 'query', description: 'For gemini, whose path names it.', schema: text },
       { name: 'stream', in: 'query', description: 'For gemini: `true` for a stream.', schema: { type: 'boolean' } }
     ],
