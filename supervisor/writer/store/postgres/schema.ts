@@ -114,7 +114,7 @@ const STEPS: readonly string[] = [
   'CREATE INDEX ix_gateway_traffic_payloads_created_at ON gateway_traffic_payloads (created_at, id);',
   // Records and sums by the name of the client's key, and their cost (keys.md 4 and 5). What was added up before has neither.
   `CREATE INDEX ix_gateway_traffic_logs_api_key_name ON gateway_traffic_logs
-     ((metadata #>> '{api_key_name}'), created_at, id) WHERE (metadata #>> '{api_key_name}') IS NOT NULL;
+     ((metadata #>> '{api_key_name}'), created_at, id);
    ALTER TABLE gateway_traffic_logs ADD COLUMN cost numeric(18, 9);
    ALTER TABLE gateway_traffic_logs ADD COLUMN currency text;
    ALTER TABLE gateway_traffic_sums ADD COLUMN api_key_name text NOT NULL DEFAULT '';
