@@ -86,7 +86,7 @@ function costOf(tokens: number, perMillion: number): bigint {
 }
 
 /** The input and the output. A missing one is what the total has beside the other one, or that of the parts that were reported. */
-function settleWholes(usage: PricedUsage): { input: number | undefined; output: number | undefined } {
+export function settleWholes(usage: PricedUsage): { input: number | undefined; output: number | undefined } {
   const { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
   return {
     input: settleWhole(inputTokens, [totalTokens, outputTokens], [cacheReadTokens, cacheWriteTokens]),

@@ -132,10 +132,11 @@ export async function createWorkerApp(
   const translator = createWorkerTranslator(options, parts, { routes, probes })
   const outbox = traffic?.outbox
   const limiter = await openLimiter(options, parts)
-  const switchedOn = await createObservers({ ...options, traffic: outbox && { outbox, translator }, limiter })
-  const observers = [...switchedOn, ...(parts.observers ?? [])]
   const { prices } = options
   const findPrice = prices && createPriceFinder(options.profiles.profiles, prices)
+  const writing = outbox && { outbox, translator }
+  const switchedOn = await createObservers({ ...options, findPrice, traffic: writing, limiter })
+  const observers = [...switchedOn, ...(parts.observers ?? [])]
   const observation = createObservation(observers, options.log, findPrice)
   const recordRoom = options.settings.trafficLogDropOnBackpressure ? undefined : outbox
   const writer = traffic?.connection

@@ -16,8 +16,8 @@ export interface LimitState {
 
 /** The same, for the code that leads the request to its provider. */
 export interface RunningLimitState extends LimitState {
-  /** Whether the key has a limit of tokens: then its requests are estimated before they are admitted. */
-  readonly countsTokens: boolean
+  /** Whether the key has a limit of tokens or a budget: both are settled by an estimate where a provider counts nothing. */
+  readonly needsEstimate: boolean
   /** An attempt to call the provider begins. */
   attemptStarted(): void
   /** An attempt has ended. `status`: of the response, or the one that an error in its content states. */

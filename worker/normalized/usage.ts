@@ -13,3 +13,16 @@ export interface NormalizedUsage {
   reasoningTokens: number | null
   totalTokens: number | null
 }
+
+/** A count that the later report leaves out keeps its place; an earlier total would be too small for later counts. */
+export function joinUsage(earlier: NormalizedUsage | undefined, later: NormalizedUsage): NormalizedUsage {
+  if (earlier === undefined) return later
+  return {
+    inputTokens: later.inputTokens ?? earlier.inputTokens,
+    cacheReadTokens: later.cacheReadTokens ?? earlier.cacheReadTokens,
+    cacheWriteTokens: later.cacheWriteTokens ?? earlier.cacheWriteTokens,
+    outputTokens: later.outputTokens ?? earlier.outputTokens,
+    reasoningTokens: later.reasoningTokens ?? earlier.reasoningTokens,
+    totalTokens: later.totalTokens
+  }
+}

@@ -1,6 +1,7 @@
 // The only list of observers. Each is loaded only when the settings ask for it.
 import type { Logger, WritePlainLine } from '../../shared/logging.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
+import type { FindPrice } from '../../shared/price-finder.ts'
 import type { PriceList } from '../../shared/prices.ts'
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
@@ -20,6 +21,8 @@ export interface ObserverDependencies {
   readonly credentials: ProfileCredentials
   /** Undefined where no model has a price. */
   readonly prices?: PriceList | undefined
+  /** Undefined where `prices` is. */
+  readonly findPrice?: FindPrice | undefined
   readonly control: Pick<ControlChannel, 'catalogSnapshot'>
   readonly workerId: number
   readonly version: string
@@ -63,7 +66,7 @@ export async function createObservers(dependencies: ObserverDependencies): Promi
   if (traffic !== undefined) observers.push(await loadTrafficLog(dependencies, traffic))
   if (limiter !== undefined) {
     const { createSettlingObserver } = await import('../limits/settling-observer.ts')
-    observers.push(createSettlingObserver(limiter))
+    observers.push(createSettlingObserver(limiter, dependencies.findPrice))
   }
   return observers
 }

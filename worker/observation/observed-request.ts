@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { computeCostNanos } from '../../shared/prices.ts'
 import type { RunningLimitState } from '../limits/limit-state.ts'
-import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
+import { joinUsage, type NormalizedEvent, type NormalizedUsage } from '../normalized/index.ts'
 import type { Protocol } from '../operations/operation.ts'
 import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
 import type { Observation } from './observation.ts'
@@ -234,7 +234,7 @@ export abstract class ObservedRequest implements RequestView {
     if (totalTokens === null) delete facts.totalTokens
     else facts.totalTokens = totalTokens
     this.#facts = facts
-    this.#usage = this.#usage === undefined ? usage : mergeUsage(this.#usage, usage)
+    this.#usage = joinUsage(this.#usage, usage)
     this.#observation?.usage(this, usage)
   }
 
@@ -279,17 +279,5 @@ export abstract class ObservedRequest implements RequestView {
     const price = findPrice(this.#facts)
     const costNanos = price && computeCostNanos(this.#usage, price)
     if (costNanos !== undefined) this.#facts = { ...this.#facts, costNanos }
-  }
-}
-
-/** A count that the later report leaves out keeps its place; an earlier total would be too small for later counts. */
-function mergeUsage(earlier: NormalizedUsage, later: NormalizedUsage): NormalizedUsage {
-  return {
-    inputTokens: later.inputTokens ?? earlier.inputTokens,
-    cacheReadTokens: later.cacheReadTokens ?? earlier.cacheReadTokens,
-    cacheWriteTokens: later.cacheWriteTokens ?? earlier.cacheWriteTokens,
-    outputTokens: later.outputTokens ?? earlier.outputTokens,
-    reasoningTokens: later.reasoningTokens ?? earlier.reasoningTokens,
-    totalTokens: later.totalTokens
   }
 }

@@ -105,7 +105,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     const bytes = turn?.bytes ?? context.body
     const kept = turn === undefined ? {} : { turn: turn.response, storesByDefault: false }
     const read = { requestId, ...outside, ...refusal, ...kept }
-    const estimatesTokens = context.limitState?.countsTokens
+    const estimatesTokens = context.limitState?.needsEstimate
     const job = { protocol, apiMode, bytes, context: read, scope, description, estimatesTokens }
     return runtime.translator.translateChat(job, signal)
   }

@@ -21,7 +21,7 @@ export function createEmbeddingsHandler(runtime: WorkerRuntime, operation: Embed
     const { requestId, apiMode, body: bytes, signal, modelScope: scope, descriptionOptions: description } = context
     const refusal = context.refusesUnsupported ? ({ refusesUnsupported: true } as const) : {}
     const read = { requestId, ...outside, ...refusal }
-    const estimatesTokens = context.limitState?.countsTokens
+    const estimatesTokens = context.limitState?.needsEstimate
     const job = { operation, apiMode, bytes, context: read, scope, description, estimatesTokens }
     const translated = await runtime.translator.translateEmbeddings(job, signal)
     if (translated.description !== undefined) context.described(translated.description)

@@ -13,6 +13,7 @@ import { parseSettings } from '../../../shared/settings.ts'
 import { hostLimits } from '../../../supervisor/limits/host-limits.ts'
 import { createLedger } from '../../../supervisor/limits/ledger.ts'
 import type { WorkerApp, WorkerAppOptions } from '../../../worker/app.ts'
+import type { RequestObserver } from '../../../worker/observation/observer.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { providerKinds } from '../../../worker/providers/registry.ts'
 import { aliasOf, edgeProfile, fileOf } from '../../support/profile-sets.ts'
@@ -38,6 +39,8 @@ export interface LimitedGateway {
   /** Questions for leases, by the name of the key. */
   asked: string[]
   settlements: Settlement[]
+  /** What the record of each ended request has as its cost, in billionths; null where nothing is known of it. */
+  costs: (number | null)[]
   /** Resolves when so many requests have been settled. The limited key counts slots, so that each one is. */
   settled(count: number): Promise<void>
   /** What the limited key uses of a limit now. */
@@ -99,9 +102,14 @@ export async function startLimited(
     limits: { leases: isUnavailable === true ? UNAVAILABLE : counters.leases, listUsage: async () => undefined },
     ...(price && { prices: { currency: 'USD', models: { '*': price } } })
   }
-  const parts = { faces: providerFaces, kinds: providerKinds, ...(memory && { memory }) }
+  const costs: (number | null)[] = []
+  const records: RequestObserver = {
+    name: 'records',
+    closed: (_, { facts }) => void costs.push(facts.costNanos ?? null)
+  }
+  const parts = { faces: providerFaces, kinds: providerKinds, observers: [records], ...(memory && { memory }) }
   const { app, url } = await startWorker(t, options, parts)
-  return { url, app, stub, ...counters }
+  return { url, app, stub, costs, ...counters }
 }
 
 function writeKeys(limits: Limits, group: Limits | undefined): KeySet {
