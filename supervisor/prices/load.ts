@@ -41,7 +41,7 @@ export function settlePrices(
   return isAny ? { currency: currency ?? keysCurrency ?? DEFAULT_CURRENCY, models } : undefined
 }
 
-export const DEFAULT_CURRENCY = 'USD'
+const DEFAULT_CURRENCY = 'USD'
 
 /** Reads a prices file. Throws `StartupError` `invalid_prices_file`. */
 export function loadPrices(path: string): Pick<DeclaredPrices, 'currency' | 'models'> {

@@ -12,7 +12,7 @@ export const pricing = z.strictObject({
   cache_write: amount.exactOptional().describe('Of input that was written to a cache. Absent: as input.'),
   reasoning: amount.exactOptional().describe('Of output that was reasoning. Absent: as output.')
 })
-export type PricingContent = z.output<typeof pricing>
+type PricingContent = z.output<typeof pricing>
 
 /** What the file leaves out stays absent. */
 export function toPrice({ input, output, cache_read, cache_write, reasoning }: PricingContent): Price {

@@ -4,7 +4,7 @@ import type { IssuePath } from '../config-file/issue-path.ts'
 import { currencyCode, MODEL_RULE, modelPattern, withoutPrototype } from '../keys/schema.ts'
 import { pricing } from './pricing.ts'
 
-export const PRICES_SCHEMA_VERSION = 'gateway.prices.v1'
+const PRICES_SCHEMA_VERSION = 'gateway.prices.v1'
 
 export const pricesFile = z.strictObject({
   schema_version: z.literal(PRICES_SCHEMA_VERSION),
@@ -15,7 +15,7 @@ export const pricesFile = z.strictObject({
     'By an alias, an id of the model list, or their beginning before a trailing *. The exact name wins, then the longest beginning.'
   )
 })
-export type PricesContent = z.output<typeof pricesFile>
+type PricesContent = z.output<typeof pricesFile>
 
 /** A member that breaks the schema, and what is expected of it. */
 export interface PricesProblem {
