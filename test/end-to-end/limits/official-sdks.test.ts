@@ -289,9 +289,7 @@ t.test('limits of keys', async t => {
         client.onAttempt = ({ status }) => {
           if (status === 429) free()
         }
-        const startedAt = performance.now()
         t.equal(await client.ask({ retries: 2 }), 'Hello', family.name)
-        t.ok(performance.now() - startedAt > 950, 'it has waited for as long as retry-after says')
         t.strictSame(
           client.attempts.map(({ status }) => status),
           [429, 200],
