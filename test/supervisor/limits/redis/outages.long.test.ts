@@ -17,6 +17,7 @@ const RIGHTS = ['+@read', '+@write', '+@scripting', '+time', '+select']
 const PASSWORD = 'canary p@ss/word'
 /** An exchange waits 250 ms; the rest is for a loaded machine. */
 const EXCHANGE_MS = 5_000
+const HANGS = Symbol('hangs')
 /** So many waits in a row would take longer than that. */
 const MANY = 40
 
@@ -62,8 +63,8 @@ async function open(t: Test, url: string): Promise<Opened> {
     lines,
     output: () => output,
     async spend(exchangeId, addNanos) {
-      const answers = await withDeadline(counters.exchange(exchangeId, [spendOf(addNanos)]), EXCHANGE_MS, 'none')
-      if (answers === 'none') throw new Error('the exchange hangs')
+      const answers = await withDeadline(counters.exchange(exchangeId, [spendOf(addNanos)]), EXCHANGE_MS, HANGS)
+      if (answers === HANGS) throw new Error('the exchange hangs')
       const [answer] = answers ?? []
       return answer?.kind === 'spend' ? answer.spentNanos : undefined
     },
