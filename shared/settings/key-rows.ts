@@ -26,7 +26,7 @@ export function keyRows(add: SectionRows) {
     GATEWAY_LIMITS_ON_OUTAGE: add.withDefault(
       kind.oneOf(['local', 'refuse']),
       'local',
-      'While that Redis cannot be reached: limits go on for each host alone, or requests of limited keys are refused with 503.'
+      'While the place of shared limits or budgets gives no answer: limits go on for each host alone, or requests of limited keys are refused with 503.'
     )
   }
 }

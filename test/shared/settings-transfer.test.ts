@@ -30,6 +30,8 @@ const texts = [
     '/metrics',
     'explicit',
     'any_object',
+    'refuse',
+    'redis://user:pa%20ss@cache:6379/2',
     'grpc',
     'gzip',
     '10.0.0.0/8'

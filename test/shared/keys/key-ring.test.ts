@@ -99,6 +99,10 @@ t.test('keys 4: a key has its own models and limits and those of its group', asy
     scope: [['a/b'], ['a/*']],
     limitNames: new Set(['requests_per_minute', 'concurrent_requests', 'tokens_per_minute', 'budget']),
     hasLimits: true,
+    limits: {
+      key: { requestsPerMinute: 1, concurrentRequests: 1 },
+      group: { tokensPerMinute: 1, budget: { amount: 1, period: 'day' } }
+    },
     expiresAtMs: undefined,
     isEnabled: true
   })
