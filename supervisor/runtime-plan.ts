@@ -107,7 +107,12 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
   const destinations = checkNativeDestinations(settings, listNativeUrls(profiles, credentials, settings))
   refuseIfAny(destinations.refusals)
   const declared = declarePrices(settings, profiles)
-  const keysFile = openKeysFile(settings, { lookup, hasPrices: declared.isAny, currency: declared.currency })
+  const keysFile = openKeysFile(settings, {
+    lookup,
+    hasPrices: declared.isAny,
+    currency: declared.currency,
+    isDemo: options.isDemo
+  })
   return Object.freeze({
     settings,
     givenSettings: new Set(Object.keys(variables)),

@@ -14,12 +14,13 @@ export interface KeysFile {
 /** Reads the file that the settings name; undefined without one. Throws `StartupError`. */
 export function openKeysFile(
   settings: Pick<Settings, 'adminApiKey' | 'apiKey' | 'apiKeys' | 'keysFile' | 'limitsRedisUrl' | 'responsesStoreDsn'>,
-  context: Pick<KeysContext, 'lookup' | 'hasPrices' | 'currency'>
+  { isDemo, ...context }: Pick<KeysContext, 'lookup' | 'hasPrices' | 'currency'> & { isDemo: boolean }
 ): KeysFile | undefined {
   if (settings.keysFile === undefined) return undefined
   // Links are followed at each reading: an orchestrator swaps them.
   const path = expandPath(settings.keysFile)
-  const hasDurableCounter = (settings.limitsRedisUrl ?? settings.responsesStoreDsn) !== undefined
+  // The demo brings a store of its own, whose address is a setting only once it runs.
+  const hasDurableCounter = isDemo || (settings.limitsRedisUrl ?? settings.responsesStoreDsn) !== undefined
   const loaded = loadKeys(path, { ...context, settings, hasDurableCounter })
   // What is spent is counted in the currency of the start.
   const currency = context.hasPrices ? loaded.keys.currency : context.currency

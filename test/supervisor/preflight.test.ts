@@ -350,6 +350,9 @@ t.test('keys 14: a faulty keys file ends with 2, its place on stderr and no cont
   const budget = inspect({ ...environment, GATEWAY_CI_KEY: 'hunter2-hunter2-hunter2' })
   t.match(budget.document, { error: { code: 'budget_without_store' } })
   t.match(budget.warnings, ['The problem is in the keys file: keys[0].limits.budget'])
+  const secret = { GATEWAY_CI_KEY: 'hunter2-hunter2-hunter2' }
+  const demo = inspect({ ...environment, ...secret }, { isDemo: true })
+  t.match(demo.document, { error: { code: 'budget_without_prices' } }, 'the demo has a store of its own')
   for (const { output, warnings } of [missing, short, budget])
     t.notMatch(output + warnings.join(), /hunter2|keys\.json/)
 })
