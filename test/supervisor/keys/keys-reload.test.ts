@@ -32,7 +32,11 @@ interface Options {
 }
 
 function follow(t: Test, path: string, { sign, pollIntervalMs }: Options = {}) {
-  const file = openKeysFile(parseSettings({ GATEWAY_KEYS_FILE: path }), { lookup: () => undefined, hasPrices: true, isDemo: false })
+  const file = openKeysFile(parseSettings({ GATEWAY_KEYS_FILE: path }), {
+    lookup: () => undefined,
+    hasPrices: true,
+    isDemo: false
+  })
   if (file === undefined) throw new Error('There is a file.')
   const keys = createKeysInForce(file.loaded.keys)
   const changes: KeySet[] = []
