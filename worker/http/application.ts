@@ -10,9 +10,8 @@ import { createFamilyFinder } from './families.ts'
 import { acceptBodies, collectMethods, expectContexts, runStages, waitForRecordRoom } from './hooks.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createListener, type Listener } from './listener.ts'
-import { createPathRepair } from './path-repair.ts'
+import { createPathRepair, withoutQuery } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
-import { withoutQuery } from './request-context.ts'
 import {
   acceptCredentials,
   acceptLengths,

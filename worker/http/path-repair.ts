@@ -172,3 +172,9 @@ function findRoot(roots: Roots, segments: readonly string[], start: number): num
   for (let index = start; index < segments.length; index += 1) if (isRoot(roots, segments, index)) return index
   return -1
 }
+
+/** The part of a request target before its query. */
+export function withoutQuery(target: string): string {
+  const queryStart = target.indexOf('?')
+  return queryStart === -1 ? target : target.slice(0, queryStart)
+}

@@ -18,8 +18,9 @@ import type { QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
 import { IGNORED_HEADER, writeIgnoredHeader } from './ignored-header.ts'
 import { writeFamilyLimitHeaders } from './limit-headers.ts'
-import { toLocalTarget } from './path-repair.ts'
+import { toLocalTarget, withoutQuery } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
+import { logRefusal } from './refusal-line.ts'
 import { readRefusedModel } from './refused-model.ts'
 import { findReplay, type Replay } from './replay-mark.ts'
 import type { RouteTraits } from './route-traits.ts'
@@ -350,25 +351,10 @@ export class RequestContext extends ObservedRequest {
    */
   failed(error: GatewayError): void {
     this.#failure = error
-    if (REFUSALS.has(error.code)) this.#logRefusal(error)
+    logRefusal(this.#environment.log, error, this)
     if (error.code !== 'internal_error') return
     const fields = { err: error.cause ?? error, ...this.logIds, event: 'unhandled_fault' }
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')
-  }
-
-  /** One line for each refusal, so that an operator sees what clients miss (decisions.md 80). */
-  #logRefusal({ code, param, model, cause }: GatewayError): void {
-    const fields = {
-      event: 'request_refused',
-      ...this.logIds,
-      code,
-      field: param?.slice(0, LOGGED_CHARACTERS_MAX),
-      alias: model,
-      api_key_name: this.apiKeyName,
-      reason_id: typeof cause === 'string' ? cause : undefined
-    }
-    const text = KEY_REFUSALS.has(code) ? 'The key of a request' : 'The route of a request'
-    this.#environment.log.info(fields, `${text} does not admit it`)
   }
 
   /**
@@ -423,24 +409,4 @@ export class RequestContext extends ObservedRequest {
     this.#environment.onClosed(this)
     this.closed(sentBytes, isComplete)
   }
-}
-
-/** Longest name of a field in a log line. */
-const LOGGED_CHARACTERS_MAX = 256
-
-/** The codes of routes and admission; their cause is a stable id of the reason. */
-/** Because of the client's key or its limits (keys.md 2). */
-const KEY_REFUSALS: ReadonlySet<string> = new Set([
-  'key_expired',
-  'key_disabled',
-  'rate_limit_exceeded',
-  'budget_exceeded',
-  'limits_unavailable'
-])
-const REFUSALS: ReadonlySet<string> = new Set(['unknown_model_alias', 'unsupported_semantic', ...KEY_REFUSALS])
-
-/** The part of a request target before its query. */
-export function withoutQuery(target: string): string {
-  const queryStart = target.indexOf('?')
-  return queryStart === -1 ? target : target.slice(0, queryStart)
 }

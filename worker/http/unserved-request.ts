@@ -9,8 +9,7 @@ import type { Protocol } from '../operations/operation.ts'
 import { classifyCaller } from './caller.ts'
 import type { RouteDescription } from './describe-request.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
-import { toLocalTarget } from './path-repair.ts'
-import { withoutQuery } from './request-context.ts'
+import { toLocalTarget, withoutQuery } from './path-repair.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequestsOptions {
