@@ -76,6 +76,7 @@ t.test(
       await get(`${gateway.url}/responses/${stored.json.id}`, headers)
       await askIn(gateway, 'completions', 'large '.repeat(20_000), { headers })
       await askIn(gateway, 'completions', '[[error:503]]', { headers })
+      await askIn(gateway, 'completions', '[[error:429]]', { headers })
       await askIn(gateway, 'completions', 'no key')
       const controller = new AbortController()
       await openStream(gateway, 'messages', '[[tick:20]][[len:500]]', { headers, signal: controller.signal })
