@@ -52,6 +52,8 @@ for (const { program, skip } of redisServers) {
         await Promise.all([...clients.values()].map(({ tried }) => tried))
         /** The time of this process at which each grant was answered, by the time of the server. */
         const answeredMs = new Map<number, number>()
+        /** Of the latest answer. */
+        let latest = { serverMs: 0, ownMs: 0 }
         try {
           for (const [index, one] of steps.entries()) {
             if (one.pauseMs > 0) await new Promise(resolve => setTimeout(resolve, one.pauseMs))
@@ -62,7 +64,8 @@ for (const { program, skip } of redisServers) {
             if (reply === undefined) throw new Error('There is no answer.')
             // A loaded machine tells nothing about ages.
             if (performance.now() - askedMs > TIMES.bucketMs) return
-            answeredMs.set(reply.serverMs, performance.now())
+            latest = { serverMs: reply.serverMs, ownMs: performance.now() }
+            answeredMs.set(latest.serverMs, latest.ownMs)
             const faults = model.check(one.gateway, questions, reply)
             if (faults.length > 0) throw new Error(`${faults.join('; ')}; asked ${JSON.stringify(questions)}`)
             const spends = questions.filter(({ kind }) => kind === 'spend')
@@ -73,6 +76,12 @@ for (const { program, skip } of redisServers) {
           }
         } finally {
           await Promise.all([...clients.values()].map(client => client.close()))
+        }
+
+        /** What was used beyond a grant has no answer of its own: its time is that of the server. */
+        function readAge(serverMs: number): number {
+          const ownMs = answeredMs.get(serverMs) ?? latest.ownMs + serverMs - latest.serverMs
+          return Math.max(0, Math.round(performance.now() - ownMs))
         }
 
         function askFor({
@@ -87,9 +96,8 @@ for (const { program, skip } of redisServers) {
           const back = givenBack.flatMap((amount, index) => {
             const grant = grants[index]
             if (amount === 0 || (amount > 0 && grant === undefined)) return []
-            const grantedMs = answeredMs.get(grant?.atMs ?? 0) ?? performance.now()
             const within = amount > 0 ? Math.min(amount, grant?.amount ?? 0) : amount
-            return [{ amount: within, ageMs: Math.round(performance.now() - grantedMs) }]
+            return [{ amount: within, ageMs: grant === undefined ? 0 : readAge(grant.atMs) }]
           })
           return [
             { kind: 'window', counter: 'w', limit: LIMIT, take, givenBack: back },
