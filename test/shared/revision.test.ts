@@ -121,7 +121,7 @@ t.test('a cell that is not blocked names the tested SDK version and existing tes
   for (const cell of supportMatrix) {
     if (cell.status === 'blocked') continue
     const [window, packageName, ...nativeSuites] = sdks[cell.publicProtocol]
-    const bridgeSuites = ['end-to-end/bridge/official-sdks.test.ts', 'conformance/bridge.json']
+    const bridgeSuites = ['end-to-end/bridge/official-sdks.long.test.ts', 'conformance/bridge.json']
     const suites = cell.upstreamProvider === 'native' ? nativeSuites : bridgeSuites
     const { version } = JSON.parse(
       readFileSync(join(root, 'node_modules', String(packageName), 'package.json'), 'utf8')
