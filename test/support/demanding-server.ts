@@ -3,6 +3,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import type { Authority, Issued } from './certificates.ts'
 import { findFreePort } from './free-port.ts'
@@ -24,6 +25,7 @@ export async function startDemandingServer(t: Test, server: Issued, authority: A
     child.kill()
     await exited
   })
-  await once(child.stdout, 'data')
-  return port
+  // It writes before it listens as well.
+  for await (const line of createInterface({ input: child.stdout })) if (line.startsWith('ACCEPT')) return port
+  throw new Error('The server ended before it listened.')
 }
