@@ -11,7 +11,7 @@ import { type ModelScope, readModelScope } from './model-scope.ts'
 /** The name of the key of `GATEWAY_API_KEY`. */
 export const DEFAULT_KEY_NAME = 'default'
 
-/** A key that a client has presented. A request keeps the one that it was admitted with, whatever the keys file says later. */
+/** A key that a client has presented. A request keeps the one that it was admitted with, also after the keys file has changed. */
 export interface FoundKey {
   readonly name: string
   /** The group of its keys file, whose limits it shares. */

@@ -31,7 +31,7 @@ export const leaseRefusal = z.strictObject({
   limit: z.enum(LIMIT_NAMES),
   /** Whose limit it is: the key's own, or that of its group. */
   holder: z.enum(['key', 'group']),
-  /** Milliseconds until what was asked for fits; null where waiting does not help: a budget without a period, or more than a whole limit. */
+  /** Milliseconds until what was asked for fits; null where it never does: a budget without a period, or more than the whole limit. */
   retryAfterMs: count.nullable()
 })
 export type LeaseRefusal = z.infer<typeof leaseRefusal>

@@ -47,7 +47,7 @@ export function createKeysReload(
   async function poll(): Promise<void> {
     const signature = await sign([file.path, ...secretFiles])
     if (isClosed) return
-    // Twice the same: nobody is writing just now.
+    // Two equal signatures in a row: the file is not being written.
     const isStable = signature === seenSignature
     seenSignature = signature
     const isDue = signature !== readSignature || (lastFailure !== undefined && --pollsUntilRetry <= 0)

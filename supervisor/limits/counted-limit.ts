@@ -39,7 +39,7 @@ export interface Want {
   readonly nowMs: number
   /** Of the question that this is part of: later questions have higher ones. */
   readonly questionId: number
-  /** The question waits no longer: nobody is asked for it. */
+  /** The question is answered now, from what is known here. */
   readonly mustAnswer: boolean
 }
 

@@ -15,7 +15,7 @@ export interface ExpectedReturns {
   expect(holder: Leaseholder, nowMs: number): void
   /** It asks again: its earlier lease is used up, or given back. */
   forget(holder: Leaseholder): void
-  /** Undefined where nobody holds anything of that kind. */
+  /** When the last of them has ended; undefined where no leaseholder has anything to give back. */
   untilMs(nowMs: number): number | undefined
 }
 

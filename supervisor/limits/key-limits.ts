@@ -3,7 +3,7 @@ import type { KeySet, Limits } from '../../shared/keys/key-set.ts'
 import type { Budget, BudgetOptions } from './budget.ts'
 import type { CountedLimit, CountedLimitName, CountedLimitOptions, LimitHolder } from './counted-limit.ts'
 
-/** The limits of a key from some moment on. */
+/** The limits of a key since one change of the keys file. */
 export interface KeyLimits {
   readonly key: string
   /** Keys of one group share it: what they ask for may depend on each other. */
@@ -32,7 +32,7 @@ export interface KeyLimitsTable {
   findAt(key: string, grantedAtMs: number): KeyLimits | undefined
   list(): Iterable<KeyLimits>
   replace(keys: KeySet | undefined, nowMs: number): void
-  /** Every limit that somebody may still hold something of. */
+  /** The current limits, and the earlier ones that running requests may still hold a part of. */
   counted(): Iterable<CountedLimit>
 }
 

@@ -33,7 +33,7 @@ export interface LeaseRequest {
 export interface DecideOptions {
   /** The lease holds what was asked for and no more: others wait for the same limits. */
   readonly isExact: boolean
-  /** The question waits no longer, whatever workers may still give back. */
+  /** The question is answered now, also where workers may still give back what it needs. */
   readonly mustAnswer: boolean
   /** Limits that earlier questions wait for. */
   readonly blocked: ReadonlySet<CountedLimit>

@@ -31,8 +31,8 @@ const SCOPES_MAX = 64
 
 export interface CatalogReader {
   /**
-   * A snapshot for the caller's credential, for which every inventory that is not fresh was asked for, with the models that the caller's key
-   * may use (keys.md 2). Raises `GatewayError` when there is no snapshot and the discovery fails.
+   * A snapshot for the caller's credential, for which every inventory that is not fresh was asked for, with the models that the
+   * caller's key may use (keys.md 2). Raises `GatewayError` when there is no snapshot and the discovery fails.
    */
   read(context: RequestContext, options: { force: boolean }): Promise<CatalogSnapshot>
   /** Starts a refresh of a profile's models in the shared catalog; a failure is not reported to the caller. */

@@ -1,5 +1,5 @@
-// Leads every planned request to its provider: facts, limits of the key, model slot, executor, call context. Chat, embeddings and token counts share this
-// function, so that slot and executor are released on every path.
+// Leads every planned request to its provider: facts, limits of the key, model slot, executor, call context. Chat, embeddings and
+// token counts share this function, so that slot and executor are released on every path.
 
 import { isInventoryFresh, isListed } from '../../shared/catalog.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
@@ -36,9 +36,9 @@ export interface PlannedRequest {
 }
 
 /**
- * Runs `work` with the executor of the plan's profile and the request's credential. Raises `unknown_model_alias`, the errors of the key's
- * limits, `model_concurrency_limit`, `invalid_upstream_authorization`, `gateway_not_ready` and the errors of `work`. Where nothing was sent to the
- * chosen deployment of an alias with several, `work` runs again for another one.
+ * Runs `work` with the executor of the plan's profile and the request's credential. Raises `unknown_model_alias`, the errors of the
+ * key's limits, `model_concurrency_limit`, `invalid_upstream_authorization`, `gateway_not_ready` and the errors of `work`. Where nothing
+ * was sent to the chosen deployment of an alias with several, `work` runs again for another one.
  */
 export async function execute<Result>(
   runtime: ExecutionRuntime,

@@ -1,5 +1,5 @@
-// The limits of a request's key, on its way to the provider (keys.md 2): admission before the model slot, and which attempts the provider has
-// seen. Requests of keys without limits pass by.
+// The limits of a request's key, on its way to the provider (keys.md 2): admission before the model slot, and which attempts the
+// provider has received. Requests of keys without limits are not counted.
 
 import type { RequestContext } from '../http/request-context.ts'
 import type { TokenEstimate } from '../limits/estimate-tokens.ts'

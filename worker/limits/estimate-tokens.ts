@@ -9,7 +9,7 @@ export interface TokenEstimate {
 }
 
 const BYTES_PER_TOKEN = 4
-/** For each image and each file, whatever its size. */
+/** For each image and each file of any size. */
 const MEDIA_TOKENS = 1000
 /** Of a request that sets no limit. */
 const OUTPUT_TOKENS = 1024

@@ -30,8 +30,8 @@ export function refuseUnavailable(): GatewayError {
 }
 
 /**
- * SDKs ignore a wait of more than a minute, some one of a minute, and try again at once. A window with what is leased of it is a little longer:
- * who waits for a whole one is told the rest when they ask again.
+ * SDKs ignore a `retry-after` above a minute, some also one of exactly a minute, and try again at once. A window is a little longer
+ * than a minute, because leases count in it: a client that needs a whole window gets the rest of the wait with its next refusal.
  */
 const WINDOW_RETRY_MAX_S = 59
 

@@ -110,8 +110,8 @@ function readNamed(read: () => NormalizedRequest, body: JsonObject, context: Rea
 }
 
 /**
- * Like `translateChat`; where the job asks for it, the call is also described for observers, and its tokens are estimated. Its request has only what the writer of the
- * response needs.
+ * Like `translateChat`; where the job asks for it, the call is also described for observers, and its tokens are estimated. Its request
+ * has only what the writer of the response needs.
  */
 export function translateObservedChat(
   job: ChatJob,

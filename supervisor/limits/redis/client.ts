@@ -120,7 +120,7 @@ export function createRedisCounters(
     const exchange = writeExchange(exchangeId, questions, options)
     const reply = await asked
       .evalSha(EXCHANGE_SCRIPT_SHA1, exchange)
-      // The server has been started again, or its scripts were flushed.
+      // The server does not know the script after a restart, and after its scripts were flushed.
       .catch((error: unknown) => {
         if (!isMissingScript(error)) throw error
         return asked.eval(EXCHANGE_SCRIPT, exchange)
@@ -162,7 +162,7 @@ function connectClient(
   { isTls, host, port, user, password, database }: RedisAddress,
   onError: (error: unknown) => void
 ) {
-  // The authorities of Node, of NODE_EXTRA_CA_CERTS and of the system: a server of one's own has mostly a certificate of one's own.
+  // The authorities of Node, of NODE_EXTRA_CA_CERTS and of the system: an internal server often has a certificate of an internal one.
   const ca = isTls ? [...new Set([...getCACertificates('default'), ...getCACertificates('system')])] : []
   const common = { host, port, connectTimeout: CONNECT_MS_MAX, reconnectStrategy: false } as const
   const client = createClient({
@@ -182,7 +182,7 @@ function connectClient(
 
 async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   const expired = Symbol('expired')
-  // A rejection after the deadline has no one to hear it.
+  // Without this handler a rejection after the deadline would end the process.
   work.catch(() => undefined)
   const result = await withDeadline(work, ms, expired)
   if (result === expired) throw new ExchangeTimeoutError()

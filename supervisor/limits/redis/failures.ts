@@ -2,7 +2,7 @@
 import { ErrorReply } from '@redis/client'
 import type { Logger } from '../../../shared/logging.ts'
 
-/** `lost` causes end the connection: a new one may lead to another server, or meet other credentials. */
+/** `isLost`: the connection is closed, because a new one may reach another server, or be accepted with new credentials. */
 const CAUSES = {
   unreachable: { isLost: true, text: 'cannot be reached' },
   tls_failed: { isLost: true, text: 'has no TLS connection that can be trusted' },

@@ -8,7 +8,7 @@ export interface Wants {
   begin(): { readonly sum: number; readonly upToId: number }
   /** The exchange has ended. */
   end(): void
-  /** Nobody waits for an exchange any more. */
+  /** Forgets what no exchange has asked for yet. */
   clear(): void
 }
 

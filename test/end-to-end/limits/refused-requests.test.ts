@@ -183,7 +183,7 @@ t.test('keys 6: an alias with several deployments is admitted once', async t => 
   t.strictSame(gateway.asked, ['ci'])
 })
 
-t.test('keys 6: a model that does not exist is 404, whatever the limits say', async t => {
+t.test('keys 6: a model that does not exist is 404, also where the limits refuse the request', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
   for (const { family, isStream } of forms) {
     const { status } = await send(gateway.url, family, question({ isStream, model: 'no/such' }))

@@ -87,7 +87,7 @@ t.test('an address may name filters, and no others (keys.md 5)', async t => {
   t.same(readAddress('#records'), {})
 })
 
-t.test('keys 16: a limit shows what of it is used, also where nobody knows', async t => {
+t.test('keys 16: a limit shows what of it is used, also where that is unknown', async t => {
   const holder = {
     name: 'ci',
     models: null,

@@ -121,7 +121,7 @@ t.test('a change of the files is found, once they have been at rest for a poll',
   writeFileSync(path, keysText(['one', 'two']))
   state = 'b'
   await poll()
-  t.equal(changes(), 0, 'somebody may still be writing')
+  t.equal(changes(), 0, 'the file may still be written')
   await poll()
   t.equal(changes(), 1)
   t.same(names(), ['one', 'two'])

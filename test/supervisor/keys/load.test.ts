@@ -290,7 +290,7 @@ t.test('keys 14: a budget needs a durable counter and prices', async t => {
   t.doesNotThrow(() => load(content))
 })
 
-t.test('keys 15: the revision is that of the content, without secrets and whatever the notation', async t => {
+t.test('keys 15: the revision is that of the content without secrets, and equal for every notation', async t => {
   const b = { name: 'b', secrets: [{ sha256: digestOf('b') }], expires_at: '2027-01-31T02:00:00+02:00' }
   const base = file({ groups: { a: {} }, keys: [{ ...key, enabled: true }, b] })
   const { revision } = load(base).keys

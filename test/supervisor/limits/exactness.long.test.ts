@@ -28,7 +28,7 @@ t.test('keys 11: tokens of a group over its keys are used to the full, and retur
   t.ok(least >= 90_000, `${least} in a minute; what runs holds its reservation`)
 })
 
-t.test('no minute has more than the limit, whatever the times, the deaths of workers and the reloads', async () => {
+t.test('no minute has more than the limit, at random times, also when workers exit and keys are reloaded', async () => {
   const runs = fc.record({
     seed: fc.integer({ min: 1, max: 1_000_000 }),
     workers: fc.integer({ min: 1, max: 6 }),

@@ -80,7 +80,7 @@ t.test('a question waits no longer than unused leases live', async t => {
   t.match(answerTo(waiting), { kind: 'limits-refused', refusal: { retryAfterMs: 1000 } })
 })
 
-t.test('a worker that asks again has given its lease back, so nobody waits for it', async t => {
+t.test('a worker that asks again has given its lease back, so no question waits for it', async t => {
   const { ask, answerTo } = openBroker(keySetOf({ ci: { requestsPerMinute: 20 } }))
   t.match(answerTo(ask(1, { requests: 1 })), { amounts: { requests: 2 } })
   t.match(answerTo(ask(1, { requests: 18 })), { kind: 'limits-granted' })

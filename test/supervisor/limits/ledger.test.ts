@@ -203,7 +203,7 @@ t.test('a key that was removed settles without harm, and is not counted any more
   ledger.replaceKeys(keySetOf({ web: {} }))
   time.ms = 10
   settle({ grantedAtMs: 0, unusedRequests: 1 })
-  settle({ unusedRequests: 1, key: 'nobody' })
+  settle({ unusedRequests: 1, key: 'unknown' })
   t.same(ask({ requests: 100 }), {
     kind: 'granted',
     amounts: { requests: 100, tokens: 0, slots: 0 },

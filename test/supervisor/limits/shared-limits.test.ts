@@ -106,7 +106,7 @@ t.test('keys 13: without an answer each host counts alone, and what it used coun
   t.equal(hosts[0]?.service.isOutage, true)
   const second = await ask(0, { requests: 1 })
   t.equal(second.admitted, 0)
-  t.ok(second.durationMs < 50, `nobody waits for the place: ${second.durationMs} ms`)
+  t.ok(second.durationMs < 50, `no question waits for the place: ${second.durationMs} ms`)
   t.equal((await ask(1, { requests: 12 })).admitted, 10, 'the other host counts alone as well')
   place.outage = 'none'
   place.latencyMs = 1

@@ -47,7 +47,7 @@ t.test('what is given back leaves the bucket in which it was taken, and no other
   t.equal(window.used(2_000 + MINUTE + 400), 0)
 })
 
-t.test('no minute holds more than a window that was never passed, whatever the times', async () => {
+t.test('no minute holds more than a window that was never passed, at random times', async () => {
   const steps = fc.array(
     fc.record({ waitMs: fc.integer({ min: 0, max: 9_000 }), wanted: fc.integer({ min: 1, max: 5 }) }),
     {

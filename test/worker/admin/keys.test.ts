@@ -85,7 +85,7 @@ t.test('keys 16: the state is that of the next request, also because of the grou
   t.strictSame(states(60, 0, 5_100_000_000).slice(1, 4), ['over_budget', 'over_budget', 'active'])
 })
 
-t.test('keys 16: usage that nobody knows is null, and nothing of a secret is shown', async t => {
+t.test('keys 16: unknown usage is null, and nothing of a secret is shown', async t => {
   const shown = show(undefined)
   t.strictSame(
     shown.data.map(({ usage }) => usage),

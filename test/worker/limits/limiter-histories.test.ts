@@ -1,4 +1,4 @@
-// Whatever requests of a key do, the worker uses what it was granted and nothing more, and gives all of it back in the end.
+// After every history of requests of a key, the worker uses what it was granted and nothing more, and gives all of it back in the end.
 import t from 'tap'
 import type { LeaseAmounts } from '../../../shared/limits/leases.ts'
 import * as fc from '../../support/properties.ts'
