@@ -8,6 +8,7 @@ import { get, post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { adminVariables, createCalls, postJson, recording, until } from '../admin/support.ts'
+import { type Family, families, send } from '../bridge/families.ts'
 
 const CANARY = 'c4n4ry-0f-k3ys'
 const SECRETS = {
@@ -72,6 +73,30 @@ async function recordOf(response: { headers: Headers }) {
   )
   return json.data.find((item: { request_id: string }) => item.request_id === id)
 }
+
+t.test('keys 1: each form of a secret admits, and each near miss is 401 in the form of its family', async t => {
+  const admitted = { ...SECRETS, printed: PRINTED }
+  const statusOf = async (family: Family, secret: string) =>
+    send(gateway.url, family, { model: 'GigaChat-2', prompt: 'hi', headers: { 'x-api-key': secret } })
+  for (const family of families) {
+    for (const form of ['env', 'file', 'digest', 'printed'] as const) {
+      const secret = admitted[form]
+      t.equal((await statusOf(family, secret)).status, 200, `${family.name}: ${form}`)
+      const misses = {
+        shorter: secret.slice(0, -1),
+        longer: `${secret}1`,
+        other: secret.replace(/.$/, last => (last === '2' ? '3' : '2')),
+        capital: secret.toUpperCase(),
+        digest: digestOf(secret)
+      }
+      for (const [name, miss] of Object.entries(misses)) {
+        const response = await statusOf(family, miss)
+        const { message } = family.readFailure(response)
+        t.strictSame([response.status, message], [401, 'Invalid API key'], `${family.name}: ${form}, ${name}`)
+      }
+    }
+  }
+})
 
 t.test('keys 3: a replay needs no secret, and names what the key that made the record may name', async t => {
   const response = await post(CHAT, chat('GigaChat-2'), { authorization: `Bearer ${SECRETS.env}` })

@@ -28,6 +28,8 @@ interface Ask {
 interface Attempt {
   status: number
   headers: Headers
+  /** When the request was sent. */
+  sentAtMs: number
 }
 
 /** One SDK with a key: it asks, and notes each attempt. */
@@ -48,9 +50,10 @@ function createClient(build: (fetchNoted: typeof fetch) => (options: Required<As
     ask: options => ask({ prompt: HELLO, isStream: false, retries: 0, ...options })
   }
   const ask = build(async (input, init) => {
+    const sentAtMs = performance.now()
     const response = await fetch(input, init)
     const { status, headers } = response
-    const attempt = { status, headers }
+    const attempt = { status, headers, sentAtMs }
     client.attempts.push(attempt)
     client.onAttempt?.(attempt)
     return response
@@ -295,6 +298,10 @@ t.test('limits of keys', async t => {
           [429, 200],
           family.name
         )
+        // Without `retry-after` the first two SDKs would try again after half a second at most.
+        const [refused, repeated] = client.attempts
+        const waitedMs = (repeated?.sentAtMs ?? 0) - (refused?.sentAtMs ?? 0)
+        t.ok(waitedMs >= 990, `${family.name} has waited for ${waitedMs} ms`)
       })
     )
   })

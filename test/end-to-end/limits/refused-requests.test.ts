@@ -155,18 +155,29 @@ t.test('keys 8: embeddings count their input', async t => {
   t.equal(gateway.used('requests_per_minute'), 1)
 })
 
-t.test('keys 6: lists, counts and health use no limit', async t => {
+t.test('keys 6: lists, counts, documents and health use no limit', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
   const counted = { model: ALIAS, messages: [{ role: 'user', content: prompt }] }
   const responses = [
     await get(`${gateway.url}/v1/models`, auth()),
     await get(`${gateway.url}/v1/models/${ALIAS}`, auth()),
+    await get(`${gateway.url}/v1beta/models`, auth()),
     await post(`${gateway.url}/v1/messages/count_tokens`, counted, auth()),
+    await post(`${gateway.url}/v1/responses/input_tokens`, { model: ALIAS, input: prompt }, auth()),
+    await post(
+      `${gateway.url}/v1beta/models/${ALIAS}:countTokens`,
+      { contents: [{ role: 'user', parts: [{ text: prompt }] }] },
+      auth()
+    ),
+    await get(`${gateway.url}/bridge/models`, auth()),
+    await get(`${gateway.url}/bridge/capabilities`, auth()),
+    await get(`${gateway.url}/openapi.json`, auth()),
+    await get(`${gateway.url}/ready`),
     await get(`${gateway.url}/health`)
   ]
   t.strictSame(
     responses.map(({ status }) => status),
-    [200, 200, 200, 200]
+    responses.map(() => 200)
   )
   t.strictSame(gateway.asked, [])
 })

@@ -1,5 +1,7 @@
 // Each way in which a request ends gives its slot back once and settles its tokens (keys.md 6, cases 8 and 9).
+import { EventEmitter, once } from 'node:events'
 import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
 import { type Family, families, openStream, type Question, send as sendQuestion } from '../bridge/families.ts'
 import {
   ALIAS,
@@ -19,13 +21,19 @@ const prompt = 'p'.repeat(400)
 /** 50 tokens by the estimate. */
 const text = 't'.repeat(200)
 
-type Answer = Omit<ChatAnswer, 'isStream'> | { status: number }
+type Answer = Omit<ChatAnswer, 'isStream'> | { status: number } | 'nothing' | 'no JSON'
 
 let answer: Answer
 
-const start = (t: Test) =>
-  startLimited(t, { limits }, (request, response) => {
-    if ('status' in answer) response.writeHead(answer.status, { 'content-type': 'application/json' }).end('{}')
+/** Told of each request that has reached the provider. */
+const provider = new EventEmitter()
+
+const start = (t: Test, env: Record<string, string> = {}) =>
+  startLimited(t, { limits, env }, (request, response) => {
+    provider.emit('asked')
+    if (answer === 'nothing') return
+    if (answer === 'no JSON') response.writeHead(200, { 'content-type': 'application/json' }).end('Hello')
+    else if ('status' in answer) response.writeHead(answer.status, { 'content-type': 'application/json' }).end('{}')
     else answerChat(response, { ...answer, isStream: wantsStream(request) })
   })
 
@@ -86,6 +94,50 @@ t.test('keys 8, 9: a client that leaves is charged what was used', async t => {
       abortion.abort()
     }
     t.equal(await use(gateway, leave), 150, family.name)
+  }
+})
+
+t.test('keys 8, 9: a client that leaves before the response has used its input', async t => {
+  const gateway = await start(t)
+  answer = 'nothing'
+  await eachForm(t, async (t, family, isStream) => {
+    const leave = async () => {
+      const abortion = new AbortController()
+      const asked = once(provider, 'asked')
+      const left = openStream(gateway.url, family, question({ isStream }), abortion.signal)
+      await asked
+      abortion.abort()
+      await t.rejects(left)
+    }
+    t.equal(await use(gateway, leave), 100)
+  })
+})
+
+t.test('keys 8, 9: a connection that ends in the middle of a response is settled', async t => {
+  const gateway = await start(t, { GATEWAY_RESPONSES_WEBSOCKET: 'true' })
+  answer = { text, isHeld: true }
+  const leave = async () => {
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/responses`, { headers: auth() })
+    await once(socket, 'open')
+    const delta = new Promise<void>(resolve => {
+      socket.on('message', data => /output_text\.delta/.test(String(data)) && resolve())
+    })
+    socket.send(JSON.stringify({ type: 'response.create', model: ALIAS, input: prompt }))
+    await delta
+    socket.terminate()
+  }
+  t.equal(await use(gateway, leave), 150)
+})
+
+t.test('keys 8, 9: a response that cannot be used frees its slot', async t => {
+  const gateway = await start(t)
+  answer = 'no JSON'
+  for (const family of families) {
+    const ask = async () => {
+      const { status } = await sendQuestion(gateway.url, family, question())
+      t.ok(status >= 500, family.name)
+    }
+    await use(gateway, ask)
   }
 })
 

@@ -1,4 +1,4 @@
-// What the package exports, run from the sources; `package.test.ts` imports it from the packed artifact.
+// What the package exports, run from the sources; `package.long.test.ts` imports it from the packed artifact.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
