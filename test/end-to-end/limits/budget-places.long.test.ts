@@ -9,15 +9,16 @@ import { createTemporaryFolder } from '../../support/temporary.ts'
 import { type Asked, ask, COST, prepareShared } from './shared-support.ts'
 
 const REQUESTS = 8
-const ATTEMPTS = 40
 
-/** A loaded machine can have an outage, in which nothing is admitted here; the request is sent again then. */
+/** On a loaded machine an outage can begin: requests are then 503 until the place of the budget answers again. */
 async function askCounted(gateway: ServingGateway): Promise<Asked> {
-  for (let attempt = 1; ; attempt++) {
-    const asked = await ask(gateway)
-    if (asked.status !== 503 || attempt === ATTEMPTS) return asked
-    await new Promise(resolve => setTimeout(resolve, 250))
+  let asked = await ask(gateway)
+  const isCounted = async () => {
+    if (asked.status === 503) asked = await ask(gateway)
+    return asked.status !== 503
   }
+  await waitUntil(isCounted, 'the place of the budget answers', 15_000)
+  return asked
 }
 
 const places: ReadonlyArray<{ name: string; skip: string | false; prepare(t: Test): Promise<Record<string, string>> }> =

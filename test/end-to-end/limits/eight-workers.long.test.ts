@@ -51,10 +51,12 @@ t.test('keys 11: 40 clients of eight workers get what a limit has, and no minute
       longestMs = Math.max(longestMs, elapsed() - askedAtMs)
       statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
       if (response.status === 200) admitted.push({ askedAtMs, answeredAtMs: elapsed() })
+      // The pause of a client between its attempts is an input of the test.
       else await sleep(RETRY_MS)
     }
   }
   async function killOne(): Promise<void> {
+    // The time of the exit is an input of the test: the middle of a window in which the limit is reached.
     await sleep(MINUTE_MS / 2)
     const [pid] = readChildPids(gateway.process.pid ?? 0)
     if (pid === undefined) return

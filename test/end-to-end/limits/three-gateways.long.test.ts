@@ -30,6 +30,7 @@ t.test(`keys 12: three gateways admit ${LIMIT} requests in a minute together`, {
       while (gateway !== undefined && performance.now() < endMs) {
         const one = await ask(gateway)
         asked.push(one)
+        // The pause of a client between its attempts is an input of the test.
         if (one.status !== 200) await new Promise(resolve => setTimeout(resolve, RETRY_MS))
       }
     })

@@ -19,7 +19,7 @@ function openHosts(count: number, options: Pick<HostOptions, 'keys'> & Partial<H
   const hosts = Array.from({ length: count }, (_, index) =>
     openLimitsHost(time, { workers: 2, latencyMs, place: place.connect(`host-${index}`), ...options })
   )
-  /** The answers of requests of one host that come at once, and the milliseconds that the last one took. */
+  /** The answers of requests of one host that come at once, and how long the last one took, in virtual time. */
   async function ask(host: number, { requests = 1, key = 'ci', tokens = 0, waitMs = 1_000 } = {}) {
     const startMs = time.nowMs
     let endMs = startMs

@@ -14,6 +14,7 @@ const SLACK_MS = 4 * TIMES.bucketMs
 const LIMIT = 20
 
 const gateway = fc.constantFrom(...GATEWAYS)
+/** Real time before a step, an input of the property: the server tells the age of what was taken by its own clock. */
 const pauseMs = fc.oneof(
   { weight: 4, arbitrary: fc.constant(0) },
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 150 }) },

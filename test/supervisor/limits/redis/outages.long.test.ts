@@ -20,6 +20,8 @@ const EXCHANGE_MS = 5_000
 const HANGS = Symbol('hangs')
 /** So many waits in a row would take longer than that. */
 const MANY = 40
+/** The lost connection and some attempts after it: each would write a warning if lines were not held back. */
+const FAILURES = 4
 
 interface Line {
   readonly level: number
@@ -34,6 +36,8 @@ interface Opened {
   output(): string
   /** Spends; resolves with the sum, or with undefined. */
   spend(exchangeId: string, addNanos: number): Promise<number | undefined>
+  /** Resolves when so many connections, or attempts to connect, have failed. */
+  failed(count: number): Promise<void>
   /** Resolves when the server answers again. */
   recovered(): Promise<void>
 }
@@ -52,8 +56,14 @@ async function open(t: Test, url: string): Promise<Opened> {
       }
     }
   )
+  let failures = 0
+  /** Asked for once after each failure, for the pause before the next attempt. */
+  function random(): number {
+    failures += 1
+    return Math.random()
+  }
   const counters = createRedisCounters(
-    { log, nowMs: () => performance.now(), random: Math.random },
+    { log, nowMs: () => performance.now(), random },
     { address, prefix: 'test:', gatewayId: 'one', times: COUNTER_TIMES }
   )
   t.teardown(() => counters.close())
@@ -68,6 +78,7 @@ async function open(t: Test, url: string): Promise<Opened> {
       const [answer] = answers ?? []
       return answer?.kind === 'spend' ? answer.spentNanos : undefined
     },
+    failed: count => waitUntil(() => failures >= count, `${count} connections have failed`, 15_000),
     recovered: () =>
       waitUntil(
         async () => (await counters.exchange('probe', [spendOf(0)])) !== undefined,
@@ -89,11 +100,11 @@ const causesOf = (lines: readonly Line[]) => lines.filter(({ level }) => level =
 
 t.test('keys 13: a server that is killed answers nothing, and has lost nothing when it is back', { skip }, async t => {
   const server = await startRedis(t, { isDurable: true })
-  const { spend, recovered, lines } = await open(t, server.url)
+  const { spend, failed, recovered, lines } = await open(t, server.url)
   t.equal(await spend('1', 5), 5)
   await server.kill()
   for (let round = 0; round < 20; round++) t.equal(await spend(`lost ${round}`, 1), undefined)
-  await new Promise(resolve => setTimeout(resolve, 1_000))
+  await failed(FAILURES)
   await server.start()
   await recovered()
   t.equal(await spend('lost 3', 7), 12, 'what an outage has kept back is added afterwards')
@@ -145,8 +156,8 @@ t.test('keys 13: a wrong password is an outage with one warning, and stands nowh
     `redis://other:${secret}@${at}`,
     `redis://reader:${secret}@${at}`
   ]) {
-    const { spend, lines, output, counters } = await open(t, wrong)
-    await new Promise(resolve => setTimeout(resolve, 700))
+    const { spend, failed, lines, output, counters } = await open(t, wrong)
+    await failed(FAILURES)
     t.equal(await spend('1', 5), undefined)
     t.same(causesOf(lines), ['access_denied'], wrong.replace(secret, '…'))
     t.notOk(output().includes(secret) || output().includes('canary'))
