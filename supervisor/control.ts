@@ -7,6 +7,7 @@ import type { RuntimeLog } from '../shared/logging.ts'
 import { writeWorkerSettings } from '../shared/settings/store-settings.ts'
 import { writeTransferredCredentials } from '../shared/settings/transfer.ts'
 import type { ForkChild } from './child-process.ts'
+import { startDrainReport } from './drain-report.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { createFleet, type FleetEvent } from './fleet.ts'
 import { createHostServices } from './host-services.ts'
@@ -35,7 +36,6 @@ import { StartFailure, workerFailure } from './start-failure.ts'
 const SETTLE_MS = 1_000
 /** Bound of everything that follows: closing clients, workers and services. */
 const CLEANUP_MS = 5_000
-const DRAIN_REPORT_INTERVAL_MS = 1_000
 
 export interface ControlOptions {
   readonly plan: RuntimePlan
@@ -322,7 +322,10 @@ export function startControl(dependencies: ControlDependencies, options: Control
         break
       case 'drain-workers':
         fleet.drain()
-        reportDrain()
+        timers.set(
+          'report',
+          startDrainReport({ log, fleet, slots: services.slots, serviceManager }, timerDurationsMs.drain)
+        )
         break
       case 'close-listeners':
         fleet.broadcast({ kind: 'close-listener' })
@@ -370,21 +373,6 @@ export function startControl(dependencies: ControlDependencies, options: Control
       timer,
       setTimeout(() => dispatch(ends[timer]), timerDurationsMs[timer])
     )
-  }
-
-  function reportDrain(): void {
-    const startedAtMs = performance.now()
-    const report = setInterval(() => {
-      const elapsedMs = performance.now() - startedAtMs
-      const secondsLeft = Math.max(0, Math.ceil((timerDurationsMs.drain - elapsedMs) / 1000))
-      const active = fleet.activeRequests()
-      log.info(
-        { event: 'drain_progress', active, waiting: services.slots.counts().waiting, seconds_left: secondsLeft },
-        'Draining'
-      )
-      serviceManager?.showStatus(`draining ${active} active`)
-    }, DRAIN_REPORT_INTERVAL_MS)
-    timers.set('report', report)
   }
 
   function finish(exitCode: ExitCode): void {

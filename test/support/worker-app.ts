@@ -11,7 +11,7 @@ import { computeConfigRevision } from '../../shared/profile-revision.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { matrixRevision } from '../../shared/support-matrix.ts'
 import { createWorkerApp, type WorkerApp, type WorkerAppOptions, type WorkerAppParts } from '../../worker/app.ts'
-import { createLocalControlChannel } from '../../worker/control/control-channel.ts'
+import { createLocalControlChannel } from '../../worker/control/local-control-channel.ts'
 
 /** Options of a worker that is alone and has no log; without other profiles it has the native one. */
 export function workerOptions(

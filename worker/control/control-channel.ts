@@ -1,34 +1,14 @@
 // The worker's requests to the supervisor while it serves: host-wide concurrency slots and the shared model catalog.
 import type { CatalogModels, CatalogSnapshot } from '../../shared/catalog.ts'
-import { type CatalogComposition, createDiscoveredComposition } from '../../shared/catalog-composition.ts'
-import { createCatalogRecord } from '../../shared/catalog-record.ts'
-import { writeCatalogReply } from '../../shared/ipc/catalog-reply.ts'
-import { handleMessage, type SupervisorMessageHandlers, type WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
-import {
-  type ContentOf,
-  createMessage,
-  type MessageOf,
-  type SupervisorMessageFields,
-  type WorkerMessageFields
-} from '../../shared/ipc/messages.ts'
+import { handleMessage, type SupervisorMessageHandlers } from '../../shared/ipc/handlers.ts'
+import type { ContentOf, MessageOf, SupervisorMessageFields, WorkerMessageFields } from '../../shared/ipc/messages.ts'
 import { createWorkerAsker } from '../../shared/ipc/worker-requests.ts'
 import type { KeySet } from '../../shared/keys/key-set.ts'
-import {
-  createSlotPool,
-  type HostSlot,
-  hostSlotKey,
-  hostSlotLimits,
-  isHostSlotKey,
-  limitOf,
-  type SlotSettings,
-  slotLimitsFrom
-} from '../../shared/model-slots.ts'
-import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
+import { type HostSlot, hostSlotKey, limitOf, type SlotSettings, slotLimitsFrom } from '../../shared/model-slots.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
-import { createHealth, createHealthBoard, type ProviderHealth } from '../../shared/provider-health.ts'
-import { createRestBoard } from '../../shared/rest-board.ts'
+import { createHealth, type ProviderHealth } from '../../shared/provider-health.ts'
 import type { RunningRequests } from '../../shared/running-request.ts'
-import { listTargetKeys, type TargetRest } from '../../shared/target-rests.ts'
+import type { TargetRest } from '../../shared/target-rests.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { RestChannel } from '../targets/target-pool.ts'
 import { readCatalogFailure, writeCatalogFailure } from './catalog-failure.ts'
@@ -104,7 +84,7 @@ export interface HostRunningRequests extends RunningRequests {
 }
 
 /** The supervisor's messages about the start, slots, running requests and the catalog. */
-type ChannelKind =
+export type ChannelKind =
   | 'host-started'
   | 'keys-changed'
   | 'slot-granted'
@@ -121,7 +101,7 @@ type ChannelKind =
   | 'catalog-refresh-wanted'
   | 'provider-health-published'
 /** The messages that the channel sends to the supervisor. */
-type ChannelRequestKind =
+export type ChannelRequestKind =
   | 'slot-acquire'
   | 'slot-cancel'
   | 'slot-release'
@@ -310,83 +290,6 @@ export function createControlChannel(
     receive: message => handleMessage(handlers, message, undefined),
     close: asker.close
   }
-}
-
-/** Of the one process that has no supervisor. */
-const LOCAL_OWNER = 0
-
-/** What a gateway without a profile file shows. */
-const nativeComposition = createDiscoveredComposition({
-  profileId: NATIVE_PROFILE_ID,
-  providerKind: NATIVE_PROVIDER_KIND
-})
-
-/** A channel for one process without a supervisor: a local slot pool and a local catalog record handle the same messages. */
-export function createLocalControlChannel(
-  settings: SlotSettings,
-  {
-    nowMs = Date.now,
-    composition = nativeComposition,
-    profiles = []
-  }: { nowMs?: () => number; composition?: CatalogComposition; profiles?: readonly ProviderProfile[] } = {}
-): ControlChannel {
-  const slots = createSlotPool(slotLimitsFrom(settings, profiles))
-  const hostSlots = createSlotPool(hostSlotLimits)
-  const board = createRestBoard(
-    {
-      nowMs: () => performance.now(),
-      onRested: rest => reply({ kind: 'target-rested', ...rest }),
-      onRestored: target => reply({ kind: 'target-restored', target })
-    },
-    listTargetKeys({ profiles })
-  )
-  const health = createHealthBoard(profiles.map(({ profileId }) => profileId))
-  const record = createCatalogRecord({
-    composition,
-    nowMs,
-    publish: snapshot => reply({ kind: 'catalog-published', snapshot })
-  })
-  const ticket = ({ requestId }: { requestId: number }) => ({ owner: 0, requestId })
-  /** A pool ignores the tickets of the other one. */
-  function releaseSlot(message: { requestId: number }): void {
-    slots.release(ticket(message))
-    hostSlots.release(ticket(message))
-  }
-  const handlers: WorkerMessageHandlers<ChannelRequestKind> = {
-    'slot-acquire': message =>
-      (isHostSlotKey(message.key) ? hostSlots : slots).acquire(ticket(message), message.key, outcome =>
-        reply({ kind: outcome === 'granted' ? 'slot-granted' : 'slot-refused', requestId: message.requestId })
-      ),
-    'slot-cancel': releaseSlot,
-    'slot-release': releaseSlot,
-    // There is no other worker, and this one has no admin API without a supervisor.
-    'running-list': ({ requestId }) =>
-      reply({ kind: 'running-listed', requestId, requests: [], total: 0, silentWorkers: 0 }),
-    'target-rest': ({ target, restMs, round }) => board.rest(LOCAL_OWNER, { target, restMs, round }),
-    'target-restore': ({ target }) => board.restore(LOCAL_OWNER, target),
-    'target-trial': ({ requestId, target }) =>
-      reply({
-        kind: board.beginTrial(LOCAL_OWNER, target) ? 'target-trial-granted' : 'target-trial-refused',
-        requestId
-      }),
-    'target-trial-ended': ({ target }) => board.endTrial(LOCAL_OWNER, target),
-    'catalog-refresh': ({ requestId, profileId, force }) =>
-      record.request(ticket({ requestId }), { profileId, force }, result =>
-        reply(writeCatalogReply(requestId, result))
-      ),
-    'catalog-fetched': message => void record.complete(ticket(message), message.models),
-    'catalog-failed': message => void record.fail(ticket(message), message.failure),
-    'provider-health-report'({ reports }) {
-      health.add(reports)
-      reply({ kind: 'provider-health-published', providers: [...health.list()] })
-    }
-  }
-  const channel = createControlChannel(
-    { send: message => handleMessage(handlers, createMessage(message), undefined) },
-    { settings, profiles, catalog: record.current(), isHostStarted: true }
-  )
-  const reply = (message: ContentOf<SupervisorMessageFields, ChannelKind>) => channel.receive(createMessage(message))
-  return channel
 }
 
 /** Resolves with the result of the work, or rejects with the signal's reason if the abort comes first. The work is not cancelled. */

@@ -7,7 +7,7 @@ import type { ModelScope } from '../../shared/keys/model-scope.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
-import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
+import { ObservedRequest, type RequestOutcome } from '../observation/observed-request.ts'
 import type { Caller, PlannedFacts, RemoteParent } from '../observation/observer.ts'
 import type { Family, Operation, Protocol } from '../operations/operation.ts'
 import type { ApiMode } from '../protocols/provider-face.ts'
@@ -16,13 +16,13 @@ import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
-import { IGNORED_HEADER, writeIgnoredHeader } from './ignored-header.ts'
-import { writeFamilyLimitHeaders } from './limit-headers.ts'
 import { toLocalTarget, withoutQuery } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { logRefusal } from './refusal-line.ts'
 import { readRefusedModel } from './refused-model.ts'
 import { findReplay, type Replay } from './replay-mark.ts'
+import { readOutcome } from './request-outcome.ts'
+import { writeResponseHeaders } from './response-headers.ts'
 import type { RouteTraits } from './route-traits.ts'
 import { findConnection } from './served-connection.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
@@ -82,9 +82,6 @@ interface ContextualResponse extends ServerResponse {
 export function findContext(outgoing: ServerResponse): RequestContext | undefined {
   return (outgoing as ContextualResponse)[CONTEXT]
 }
-
-/** Names the deployment that a request of an alias with several was sent to (decisions.md 116). */
-const TARGET_HEADER = 'x-gateway-target'
 
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 const EMPTY_BODY = Buffer.alloc(0)
@@ -329,20 +326,7 @@ export class RequestContext extends ObservedRequest {
    * now, what a limited key may still use, and while draining the end of the connection.
    */
   responseHeaders(): string[] {
-    const headers = ['x-request-id', this.requestId, ...this.corsHeaders]
-    // The SDK of this family reads only this name.
-    if (this.family === 'messages') headers.push('request-id', this.requestId)
-    const elapsedMs = performance.now() - this.startedAtMs
-    if (this.family === 'completions') headers.push('openai-processing-ms', String(Math.round(elapsedMs)))
-    headers.push('server-timing', `total;dur=${elapsedMs.toFixed(1)}`)
-    const { ignoredFields, isTarget, profileId } = this.facts
-    if (isTarget === true && profileId !== undefined) headers.push(TARGET_HEADER, profileId)
-    if (ignoredFields !== undefined) headers.push(IGNORED_HEADER, writeIgnoredHeader(ignoredFields))
-    if (this.limitState !== undefined) {
-      headers.push(...writeFamilyLimitHeaders(this.family, this.limitState, Date.now()))
-    }
-    if (this.#environment.drain.isDraining) headers.push('connection', 'close')
-    return headers
+    return writeResponseHeaders(this, this.#environment.drain)
   }
 
   /**
@@ -368,25 +352,13 @@ export class RequestContext extends ObservedRequest {
 
   /** How the request ended; meaningful once it is closed. */
   outcome(): RequestOutcome {
-    const { isStreaming } = this
-    const reason: GatewayError | undefined = this.signal.reason
-    if (reason?.code === 'client_disconnected' || reason?.code === 'gateway_not_ready') {
-      return isStreaming
-        ? { status: 499, lifecycle: 'streaming_aborted', errorType: 'stream_cancelled' }
-        : { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' }
-    }
-    const failure = this.#failure
-    const status = this.outgoing.statusCode
-    if (isStreaming && failure === undefined) return { status, lifecycle: 'streaming_completed', errorType: undefined }
-    if (isStreaming) {
-      return { status, lifecycle: 'streaming_aborted', errorType: this.#upstreamErrorType ?? `http_${failure?.status}` }
-    }
-    if (failure !== undefined && status < 400) return { ...refusedOutcome(failure.status), status }
-    if (status < 400) return { status, lifecycle: 'request_completed', errorType: undefined }
-    return {
-      ...refusedOutcome(status),
-      ...(this.#upstreamErrorType !== undefined && { errorType: this.#upstreamErrorType })
-    }
+    return readOutcome({
+      isStreaming: this.isStreaming,
+      status: this.outgoing.statusCode,
+      abortReason: this.signal.reason,
+      failure: this.#failure,
+      upstreamErrorType: this.#upstreamErrorType
+    })
   }
 
   #close(): void {

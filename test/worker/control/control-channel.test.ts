@@ -3,7 +3,7 @@ import { type CatalogModels, readCatalogModels } from '../../../shared/catalog.t
 import { createMessage, type WorkerMessageContent } from '../../../shared/ipc/messages.ts'
 import type { KeySet } from '../../../shared/keys/key-set.ts'
 import { parseSettings } from '../../../shared/settings.ts'
-import { createControlChannel, createLocalControlChannel } from '../../../worker/control/control-channel.ts'
+import { createControlChannel } from '../../../worker/control/control-channel.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
 import { snapshotOf } from '../../support/catalog-snapshots.ts'
 
@@ -200,49 +200,6 @@ t.test(
     t.equal(await acquiring, null)
     await t.rejects(refreshing, { code: 'gateway_not_ready' })
     t.equal(await channel.acquireSlot('one', never), null, 'a closed channel sends no message')
-  }
-)
-
-t.test('without a supervisor the concurrency limits are applied within the process', async t => {
-  const channel = createLocalControlChannel(limited)
-  const first = await channel.acquireSlot('one', never)
-  const second = channel.acquireSlot('one', never)
-  first?.()
-  t.type(await second, 'function')
-})
-
-t.test(
-  'without a supervisor a fresh catalog is not fetched again and a failed refresh resolves with the stale one',
-  async t => {
-    const clock = { nowMs: 0 }
-    const channel = createLocalControlChannel(limited, { nowMs: () => clock.nowMs })
-    let fetched = 0
-    const fetchModels = async () => {
-      fetched += 1
-      if (fetched > 1) throw new Error('down')
-      return models
-    }
-    t.equal((await channel.refreshCatalog(fetchModels, { profileId: 'native-upstream', force: false })).stale, false)
-    clock.nowMs = 29_999
-    await channel.refreshCatalog(fetchModels, { profileId: 'native-upstream', force: false })
-    t.equal(fetched, 1)
-    clock.nowMs = 30_000
-    t.equal((await channel.refreshCatalog(fetchModels, { profileId: 'native-upstream', force: false })).stale, true)
-    t.equal(channel.catalogSnapshot()?.stale, true)
-  }
-)
-
-t.test(
-  'without a supervisor and without a catalog a failed refresh rejects with the error of the discovery',
-  async t => {
-    const channel = createLocalControlChannel(limited)
-    await t.rejects(
-      channel.refreshCatalog(() => Promise.reject(new Error('no route')), {
-        profileId: 'native-upstream',
-        force: false
-      }),
-      { message: 'no route' }
-    )
   }
 )
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import { parseSettings } from '../../../shared/settings.ts'
-import { createLocalControlChannel } from '../../../worker/control/control-channel.ts'
+import { createLocalControlChannel } from '../../../worker/control/local-control-channel.ts'
 import { get } from '../../support/client.ts'
 import { startApplication } from '../http/support.ts'
 
