@@ -1,4 +1,4 @@
-// What was taken in the last minute, in buckets of 100 ms (keys.md 2). Memory is bounded by the number of buckets, not of requests.
+// What was taken in the last minute, in buckets of 100 ms (keys.md 3). Memory is bounded by the number of buckets, not of requests.
 import { LEASE_AGE_MAX_MS } from '../../shared/limits/leases.ts'
 
 const BUCKET_MS = 100

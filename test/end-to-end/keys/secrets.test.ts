@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { adminVariables, createCalls, postJson, recording, until } from '../admin/support.ts'
 import { type Family, families, send } from '../bridge/families.ts'
@@ -17,6 +18,7 @@ const SECRETS = {
   digest: `${CANARY}-as-a-digest-1`,
   expired: `${CANARY}-has-expired-1`,
   disabled: `${CANARY}-is-disabled-1`,
+  limited: `${CANARY}-has-limits-01`,
   wrong: `${CANARY}-is-no-key-0001`,
   operator: `${CANARY}-of-operators`
 }
@@ -35,6 +37,7 @@ writeFileSync(
     keys: [
       { name: 'ci', group: 'team', secrets: [{ env: 'CI_KEY' }, { file: join(folder, 'secret') }] },
       { name: 'printed', secrets: [{ sha256: digestOf(SECRETS.digest) }, { sha256: digestOf(PRINTED) }] },
+      { name: 'limited', secrets: [{ sha256: digestOf(SECRETS.limited) }], limits: { requests_per_minute: 100 } },
       { name: 'old', secrets: [{ sha256: digestOf(SECRETS.expired) }], expires_at: '2001-01-01T00:00:00Z' },
       { name: 'off', secrets: [{ sha256: digestOf(SECRETS.disabled) }], enabled: false }
     ]
@@ -111,6 +114,17 @@ t.test('keys 3: a replay needs no secret, and names what the key that made the r
   const again = await recordOf({ headers: new Headers(same.headers) })
   t.equal(again.api_key_name, 'default', 'it counts for the operator, not for the key')
   t.equal(again.metadata.replay_of, record.id)
+})
+
+t.test('keys 8: a replay uses nothing of the limits of the key that made the record', async t => {
+  const response = await post(CHAT, chat('GigaChat-2'), { 'x-api-key': SECRETS.limited })
+  const record = await recordOf(response)
+  const isOneUsed = async () => (await call('/_admin/keys/limited')).json.data.usage.requests_per_minute === 1
+  // What a lease holds beyond its request counts as well until it is given back.
+  await waitUntil(isOneUsed, 'the lease is given back')
+  const { json } = await logs(`/${record.id}/replay`, postJson({}))
+  t.equal(json.response.status_code, 200)
+  await waitUntil(isOneUsed, 'one request is used')
 })
 
 t.test('keys 18: secrets of a keys file, and their digests, are in no output', async t => {

@@ -194,6 +194,29 @@ t.test('keys 6: an alias with several deployments is admitted once', async t => 
   t.strictSame(gateway.asked, ['ci'])
 })
 
+t.test('keys 6: the limits of the key go before the slot of the model', async t => {
+  const env = {
+    GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [ALIAS]: 1 }),
+    GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
+  }
+  const gateway = await start(
+    t,
+    { limits: { requestsPerMinute: 1, concurrentRequests: 9 }, env },
+    { text, isHeld: true }
+  )
+  const [family] = families
+  if (family === undefined) throw new Error('There is a family.')
+  const held = await openStream(gateway.url, family, question({ isStream: true, headers: auth(FREE_SECRET) }))
+  const codes: (string | null)[] = []
+  for (let turn = 1; turn <= 2; turn += 1) {
+    codes.push(family.readFailure(await send(gateway.url, family, question())).code)
+  }
+  t.strictSame(codes, ['model_concurrency_limit', 'rate_limit_exceeded'], 'the first one keeps its count of requests')
+  await gateway.settled(1)
+  t.equal(gateway.used('concurrent_requests'), 0)
+  await held.body?.cancel()
+})
+
 t.test('keys 6: a model that does not exist is 404, also where the limits refuse the request', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
   for (const { family, isStream } of forms) {
