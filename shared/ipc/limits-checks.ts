@@ -2,43 +2,34 @@
 import {
   type LeaseAmounts,
   type LeaseRefusal,
+  LIMIT_HOLDERS,
   LIMIT_NAMES,
-  type LimitName,
   type Meter,
   type Meters,
   type Settlement
 } from '../limits/leases.ts'
 import { hasRequestId, isCount } from './checks.ts'
 
-const limitNames: ReadonlySet<unknown> = new Set<LimitName>(LIMIT_NAMES)
+const limitNames: ReadonlySet<unknown> = new Set(LIMIT_NAMES)
+const limitHolders: ReadonlySet<unknown> = new Set(LIMIT_HOLDERS)
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function isLeaseAmounts(value: unknown): value is LeaseAmounts {
-  return (
-    isObject(value) &&
-    'requests' in value &&
-    isCount(value.requests) &&
-    'tokens' in value &&
-    isCount(value.tokens) &&
-    'slots' in value &&
-    isCount(value.slots)
-  )
+/** Whether all these members are counts. */
+function hasCounts<Name extends string>(
+  value: object,
+  names: readonly Name[]
+): value is Readonly<Record<Name, number>> {
+  return names.every(name => isCount(Reflect.get(value, name)))
 }
 
-function isMeter(value: unknown): value is Meter {
-  return (
-    isObject(value) &&
-    'limit' in value &&
-    isCount(value.limit) &&
-    'remaining' in value &&
-    isCount(value.remaining) &&
-    'resetMs' in value &&
-    isCount(value.resetMs)
-  )
-}
+const isLeaseAmounts = (value: unknown): value is LeaseAmounts =>
+  isObject(value) && hasCounts(value, ['requests', 'tokens', 'slots'])
+
+const isMeter = (value: unknown): value is Meter =>
+  isObject(value) && hasCounts(value, ['limit', 'remaining', 'resetMs'])
 
 function isMeters(value: unknown): value is Meters {
   return (
@@ -54,7 +45,7 @@ function isRefusal(value: unknown): value is LeaseRefusal {
     'limit' in value &&
     limitNames.has(value.limit) &&
     'holder' in value &&
-    (value.holder === 'key' || value.holder === 'group') &&
+    limitHolders.has(value.holder) &&
     'retryAfterMs' in value &&
     (value.retryAfterMs === null || isCount(value.retryAfterMs))
   )
@@ -66,14 +57,9 @@ function isSettlement(value: unknown): value is Settlement {
     'key' in value &&
     typeof value.key === 'string' &&
     hasGrantTime(value) &&
-    'unusedRequests' in value &&
-    isCount(value.unusedRequests) &&
+    hasCounts(value, ['unusedRequests', 'freedSlots', 'costNanos']) &&
     'unusedTokens' in value &&
-    Number.isSafeInteger(value.unusedTokens) &&
-    'freedSlots' in value &&
-    isCount(value.freedSlots) &&
-    'costNanos' in value &&
-    isCount(value.costNanos)
+    Number.isSafeInteger(value.unusedTokens)
   )
 }
 

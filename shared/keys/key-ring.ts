@@ -2,10 +2,10 @@
 // each process that checks keys; it holds digests, and the texts that have matched.
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { PresentedKey } from '../api-key.ts'
-import type { LimitName } from '../limits/leases.ts'
+import { LIMIT_NAMES, type LimitName } from '../limits/leases.ts'
 import type { Secret } from '../secret.ts'
-import { type KeyLimits, readKeyLimits } from './key-limits.ts'
-import type { GatewayKey, KeySet, Limits } from './key-set.ts'
+import { type KeyLimits, LIMIT_MEMBERS, readKeyLimits } from './key-limits.ts'
+import type { GatewayKey, KeySet } from './key-set.ts'
 import { type ModelScope, readModelScope } from './model-scope.ts'
 
 /** The name of the key of `GATEWAY_API_KEY`. */
@@ -149,7 +149,9 @@ function listSet(keySet: KeySet | undefined): NamedDigest[] {
 
 function createFileKey(key: GatewayKey, { groups }: KeySet): FoundKey {
   const limits = readKeyLimits(key, { groups })
-  const limitNames = new Set([...listLimits(limits.key), ...listLimits(limits.group)])
+  const limitNames = new Set(
+    LIMIT_NAMES.filter(name => (limits.key[LIMIT_MEMBERS[name]] ?? limits.group[LIMIT_MEMBERS[name]]) !== undefined)
+  )
   return {
     name: key.name,
     group: key.group,
@@ -160,11 +162,4 @@ function createFileKey(key: GatewayKey, { groups }: KeySet): FoundKey {
     expiresAtMs: key.expiresAtMs,
     isEnabled: key.isEnabled
   }
-}
-
-function* listLimits(limits: Limits): Generator<LimitName> {
-  if (limits.requestsPerMinute !== undefined) yield 'requests_per_minute'
-  if (limits.tokensPerMinute !== undefined) yield 'tokens_per_minute'
-  if (limits.concurrentRequests !== undefined) yield 'concurrent_requests'
-  if (limits.budget !== undefined) yield 'budget'
 }

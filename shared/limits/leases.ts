@@ -6,52 +6,55 @@ import { z } from 'zod'
 export const LIMIT_NAMES = ['requests_per_minute', 'tokens_per_minute', 'concurrent_requests', 'budget'] as const
 export type LimitName = (typeof LIMIT_NAMES)[number]
 
-const count = z.int().min(0)
+/** Whose limit it is: the key's own, or that of its group. */
+export const LIMIT_HOLDERS = ['key', 'group'] as const
+export type LimitHolder = (typeof LIMIT_HOLDERS)[number]
 
 /** Amounts of a key's counters. A counter that the key does not have is not asked for and is not counted. */
-export const leaseAmounts = z.strictObject({ requests: count, tokens: count, slots: count })
-export type LeaseAmounts = z.infer<typeof leaseAmounts>
+export interface LeaseAmounts {
+  readonly requests: number
+  readonly tokens: number
+  readonly slots: number
+}
 
 /** A counter per minute as a client sees it: the tightest one of the key's own and its group's. */
-const meter = z.strictObject({
-  limit: count,
+export interface Meter {
+  readonly limit: number
   /** What is neither used nor leased. */
-  remaining: count,
+  readonly remaining: number
   /** Milliseconds until the whole limit is free again. */
-  resetMs: count
-})
-export type Meter = z.infer<typeof meter>
+  readonly resetMs: number
+}
 
 /** Absent members: the key has no such limit. */
-export const meters = z.strictObject({ requests: meter.exactOptional(), tokens: meter.exactOptional() })
-export type Meters = z.infer<typeof meters>
+export interface Meters {
+  readonly requests?: Meter
+  readonly tokens?: Meter
+}
 
 /** Why a lease was refused. */
-export const leaseRefusal = z.strictObject({
-  limit: z.enum(LIMIT_NAMES),
-  /** Whose limit it is: the key's own, or that of its group. */
-  holder: z.enum(['key', 'group']),
+export interface LeaseRefusal {
+  readonly limit: LimitName
+  readonly holder: LimitHolder
   /** Milliseconds until what was asked for fits; null where it never does: a budget without a period, or more than the whole limit. */
-  retryAfterMs: count.nullable()
-})
-export type LeaseRefusal = z.infer<typeof leaseRefusal>
+  readonly retryAfterMs: number | null
+}
 
 /** What a request, or a lease that has become old, gives back or has used beyond what was reserved for it. */
-export const settlement = z.strictObject({
+export interface Settlement {
   /** The name of the key. */
-  key: z.string(),
+  readonly key: string
   /** When the supervisor granted what is settled here, by its own clock: `grantedAtMs` of the lease. */
-  grantedAtMs: z.number(),
+  readonly grantedAtMs: number
   /** Requests that were leased and not admitted. */
-  unusedRequests: count,
+  readonly unusedRequests: number
   /** Tokens that were reserved and not used; negative: used beyond the reservation. */
-  unusedTokens: z.int(),
+  readonly unusedTokens: number
   /** Slots that are free again. */
-  freedSlots: count,
+  readonly freedSlots: number
   /** Cost in billionths of the currency. */
-  costNanos: count
-})
-export type Settlement = z.infer<typeof settlement>
+  readonly costNanos: number
+}
 
 /** How the supervisor answers a worker that asks for a lease. */
 export type LeaseAnswer =
@@ -74,10 +77,12 @@ export interface LeaseSource {
 /** How old an unused lease becomes before it is given back. */
 export const LEASE_AGE_MAX_MS = 100
 
+const count = z.int().min(0)
+
 /** What is used of one limit now. */
-export const limitUsage = z.strictObject({
+const limitUsage = z.strictObject({
   limit: z.enum(LIMIT_NAMES),
-  holder: z.enum(['key', 'group']),
+  holder: z.enum(LIMIT_HOLDERS),
   /** The limit and what is used of it; of a budget both in billionths of the currency. */
   limitAmount: count,
   usedAmount: count,

@@ -17,7 +17,7 @@ import {
 } from './schema.ts'
 import { listSecretFiles, listSecretVariables, readDigest } from './secrets.ts'
 
-export const KEYS_FILE: ConfigFileKind = { code: 'invalid_keys_file', subject: 'Keys file' }
+const KEYS_FILE: ConfigFileKind = { code: 'invalid_keys_file', subject: 'Keys file' }
 
 const MESSAGES = {
   invalid_keys_file: 'Keys file does not match the required schema.',

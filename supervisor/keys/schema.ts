@@ -4,7 +4,7 @@ import { KEY_NAME, KEY_NAME_RULE } from '../../shared/keys/key-name.ts'
 import { BUDGET_PERIODS } from '../../shared/keys/key-set.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 
-export const KEYS_SCHEMA_VERSION = 'gateway.keys.v1'
+const KEYS_SCHEMA_VERSION = 'gateway.keys.v1'
 
 /** The explanation of a member that has another type or form, or is missing. It repeats no content of the file. */
 function expected(what: string) {

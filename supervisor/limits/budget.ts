@@ -1,9 +1,9 @@
 // The budget of a key or of a group: what its requests have cost in the current period (keys.md 2).
 import type { BudgetPeriod } from '../../shared/keys/key-set.ts'
-import type { LimitHolder } from './counted-limit.ts'
+import type { LimitHolder } from '../../shared/limits/leases.ts'
+import { NANOS_PER_UNIT } from '../../shared/prices.ts'
 import { findPeriod, type PeriodNow } from './periods.ts'
 
-const NANOS = 1e9
 /** Below this share of the amount every request asks for itself. */
 const NEAR_END_SHARE = 0.05
 
@@ -85,7 +85,7 @@ export function addNanos(left: number, right: number): number {
 }
 
 function toNanos(amount: number): number {
-  return Math.min(Number.MAX_SAFE_INTEGER, Math.round(amount * NANOS))
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.round(amount * NANOS_PER_UNIT))
 }
 
 /** A budget whose spend is known to this process alone. */

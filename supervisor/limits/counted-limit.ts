@@ -1,5 +1,6 @@
 // One limit of a key or of a group that requests take from: a window of a minute, or the slots of running requests (keys.md 2).
-import type { LeaseAmounts, LimitName, Meter } from '../../shared/limits/leases.ts'
+import type { AMOUNT_NAMES } from '../../shared/limits/amounts.ts'
+import type { LeaseAmounts, LimitHolder, Meter } from '../../shared/limits/leases.ts'
 import type { Leaseholder } from './expected-returns.ts'
 
 /** The share of a limit that one lease may hold beyond what its request needs. */
@@ -7,15 +8,7 @@ const BATCH_SHARE = 0.05
 /** When it may help to ask again for a slot. */
 export const SLOT_RETRY_MS = 1_000
 
-export type LimitHolder = 'key' | 'group'
-export type CountedLimitName = Exclude<LimitName, 'budget'>
-
-/** The member of a lease that each limit counts. */
-export const AMOUNT_NAMES = {
-  requests_per_minute: 'requests',
-  tokens_per_minute: 'tokens',
-  concurrent_requests: 'slots'
-} as const satisfies Record<CountedLimitName, keyof LeaseAmounts>
+export type CountedLimitName = keyof typeof AMOUNT_NAMES
 
 /** Whether an amount can be taken now. */
 export type Availability =
@@ -79,18 +72,17 @@ export interface CountedLimit {
   meter(nowMs: number): Meter
 }
 
-/** A limit that this host counts by itself. */
-export interface HostLimit extends CountedLimit {
-  /** Until when workers may give something back; undefined where they hold nothing that they may not use. */
-  expectedUntilMs(nowMs: number): number | undefined
-}
-
 export interface CountedLimitOptions {
   /** Names it among those of all keys and groups, as shared places do. */
   readonly id: string
   readonly name: CountedLimitName
   readonly holder: LimitHolder
   readonly limit: number
+}
+
+/** See `Shortage`. */
+export function shortage(retryAfterMs: number | null, returnsUntilMs?: number): Shortage {
+  return { kind: 'short', retryAfterMs, returnsUntilMs }
 }
 
 /** A share of what remains, and never more than a small part of the limit. */

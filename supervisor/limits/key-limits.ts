@@ -1,7 +1,10 @@
 // Which limits hold for each key: its own and those of its group. A change of the keys file keeps what is used of limits that stay.
+import { LIMIT_MEMBERS } from '../../shared/keys/key-limits.ts'
 import type { KeySet, Limits } from '../../shared/keys/key-set.ts'
+import { AMOUNT_NAMES } from '../../shared/limits/amounts.ts'
+import type { LimitHolder } from '../../shared/limits/leases.ts'
 import type { Budget, BudgetOptions } from './budget.ts'
-import type { CountedLimit, CountedLimitName, CountedLimitOptions, LimitHolder } from './counted-limit.ts'
+import type { CountedLimit, CountedLimitName, CountedLimitOptions } from './counted-limit.ts'
 
 /** The limits of a key since one change of the keys file. */
 export interface KeyLimits {
@@ -36,11 +39,7 @@ export interface KeyLimitsTable {
   counted(): Iterable<CountedLimit>
 }
 
-const COUNTED_MEMBERS = [
-  ['requests_per_minute', 'requestsPerMinute'],
-  ['tokens_per_minute', 'tokensPerMinute'],
-  ['concurrent_requests', 'concurrentRequests']
-] as const satisfies ReadonlyArray<readonly [CountedLimitName, keyof Limits]>
+const COUNTED_NAMES = Object.keys(AMOUNT_NAMES) as CountedLimitName[]
 
 export function createKeyLimits(
   factory: LimitFactory,
@@ -58,8 +57,8 @@ export function createKeyLimits(
 
     function readHolder(holder: LimitHolder, name: string, limits: Limits) {
       const own: { counted: CountedLimit[]; budgets: Budget[] } = { counted: [], budgets: [] }
-      for (const [limitName, member] of COUNTED_MEMBERS) {
-        const limit = limits[member]
+      for (const limitName of COUNTED_NAMES) {
+        const limit = limits[LIMIT_MEMBERS[limitName]]
         if (limit === undefined) continue
         const id = `${holder}:${name}:${limitName}`
         const one = counted.get(id) ?? factory.createLimit({ id, name: limitName, holder, limit })

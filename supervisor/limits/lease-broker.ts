@@ -4,9 +4,9 @@ import type { MessageSender, WorkerMessageHandlers } from '../../shared/ipc/hand
 import type { SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import type { KeySet } from '../../shared/keys/key-set.ts'
 import type { Settlement } from '../../shared/limits/leases.ts'
+import type { LimitTimers } from '../../shared/limits/timers.ts'
 import type { CountedLimit } from './counted-limit.ts'
 import type { Decision, LeaseRequest, Ledger } from './ledger.ts'
-import type { LimitTimers } from './timers.ts'
 
 /**
  * Unused leases are back by then, however busy a worker is, and a shared place has answered twice: an exchange that already runs, and the

@@ -1,6 +1,7 @@
 // Decides on leases of the limits of keys, and takes back what was not used (keys.md 2 and 3). It has no timers: who asks passes in how
 // long a question may wait.
 import type { KeySet } from '../../shared/keys/key-set.ts'
+import { addAmounts, NO_AMOUNTS } from '../../shared/limits/amounts.ts'
 import {
   type KeyUsage,
   LEASE_AGE_MAX_MS,
@@ -10,7 +11,7 @@ import {
   type Settlement
 } from '../../shared/limits/leases.ts'
 import type { Budget } from './budget.ts'
-import type { CountedLimit, Shortage } from './counted-limit.ts'
+import { type CountedLimit, type Shortage, shortage } from './counted-limit.ts'
 import { createKeyLimits, type KeyLimits, type LimitFactory } from './key-limits.ts'
 import { createLastGrants } from './last-grants.ts'
 import { listUsage } from './usage.ts'
@@ -84,7 +85,7 @@ export function createLedger(
     lastUsed.set(key, epochMs)
     lastGrantMs = nowMs
     const isAlone = isExact || held.budgets.some(budget => budget.isNearEnd(epochMs))
-    const extra = isAlone ? NOTHING : readExtra(amounts, { held, workers, nowMs })
+    const extra = isAlone ? NO_AMOUNTS : readExtra(amounts, { held, workers, nowMs })
     for (const limit of held.counted) {
       const more = extra[limit.amountName]
       limit.take({ owner, key, amount: amounts[limit.amountName] + more, extra: more, nowMs })
@@ -102,10 +103,13 @@ export function createLedger(
     if (held.budgets.length === 0) return undefined
     const want = { epochMs: clock.epochMs(), nowMs: clock.nowMs(), mustAnswer }
     const states = held.budgets.map(budget => ({ budget, state: budget.check(want) }))
-    const exhausted = states.flatMap(({ budget, state }) => (state === 'exhausted' ? [budget] : []))
-    if (exhausted.length > 0) return refuse(describeExhausted(exhausted, want.epochMs), held)
+    const exhausted = states.flatMap(({ budget, state }) =>
+      state === 'exhausted' ? [describeExhausted(budget, want.epochMs)] : []
+    )
+    const longest = findLongest(exhausted)
+    if (longest !== undefined) return refuse(longest, held)
     if (states.some(({ state }) => state === 'unavailable')) return { kind: 'unavailable' }
-    return states.some(({ state }) => state === 'asking') ? WAITING_FOR_PLACE : undefined
+    return states.some(({ state }) => state === 'asking') ? WAITING : undefined
   }
 
   return {
@@ -121,7 +125,7 @@ export function createLedger(
       const budgets = decideBudgets(held, mustAnswer)
       if (budgets !== undefined) return budgets
       const needed = held.counted.filter(({ amountName }) => amounts[amountName] > 0)
-      if (!mustAnswer && needed.some(limit => blocked.has(limit))) return WAITING_FOR_OTHERS
+      if (!mustAnswer && needed.some(limit => blocked.has(limit))) return WAITING
       const shortages: LimitShortage[] = []
       const asking: CountedLimit[] = []
       for (const limit of needed) {
@@ -132,7 +136,7 @@ export function createLedger(
         // Earlier questions take it first.
         else if (blocked.has(limit)) shortages.push({ limit, ...BEHIND_OTHERS })
       }
-      const worst = shortages.reduce<LimitShortage | undefined>(worseOf, undefined)
+      const worst = findLongest(shortages)
       const mayFit = !mustAnswer && shortages.every(({ returnsUntilMs }) => returnsUntilMs !== undefined)
       if (worst !== undefined && !mayFit) {
         const { limit, retryAfterMs } = worst
@@ -184,22 +188,13 @@ export function createLedger(
   }
 }
 
-const NOTHING: LeaseAmounts = { requests: 0, tokens: 0, slots: 0 }
-const BEHIND_OTHERS: Shortage = { kind: 'short', retryAfterMs: LEASE_AGE_MAX_MS, returnsUntilMs: undefined }
-const WAITING_FOR_OTHERS: Decision = { kind: 'waiting', untilMs: Number.POSITIVE_INFINITY, limits: [] }
-const WAITING_FOR_PLACE = WAITING_FOR_OTHERS
+const BEHIND_OTHERS = shortage(LEASE_AGE_MAX_MS)
+/** For earlier questions, or for the shared place. */
+const WAITING: Decision = { kind: 'waiting', untilMs: Number.POSITIVE_INFINITY, limits: [] }
 
 /** A moment after this one that a clock of microseconds does not read. */
 function nextAfter(nowMs: number): number {
   return nowMs + 1e-4
-}
-
-function addAmounts(left: LeaseAmounts, right: LeaseAmounts): LeaseAmounts {
-  return {
-    requests: left.requests + right.requests,
-    tokens: left.tokens + right.tokens,
-    slots: left.slots + right.slots
-  }
 }
 
 /** What a lease may hold beyond what was asked for: of each amount as much as the tightest limit allows. */
@@ -207,7 +202,7 @@ function readExtra(
   amounts: LeaseAmounts,
   { held, workers, nowMs }: { held: KeyLimits; workers: number; nowMs: number }
 ): LeaseAmounts {
-  const extra = { ...NOTHING }
+  const extra = { ...NO_AMOUNTS }
   const counted = new Set<keyof LeaseAmounts>()
   for (const limit of held.counted) {
     const { amountName } = limit
@@ -217,31 +212,24 @@ function readExtra(
     counted.add(amountName)
   }
   // One amount without a rest makes the worker ask for each request: then the rest of the others would only be held.
-  return [...counted].some(name => extra[name] === 0) ? NOTHING : extra
+  return [...counted].some(name => extra[name] === 0) ? NO_AMOUNTS : extra
 }
 
-function worseOf(worst: LimitShortage | undefined, shortage: LimitShortage): LimitShortage {
-  if (worst === undefined) return shortage
-  return waitOf(shortage.retryAfterMs) > waitOf(worst.retryAfterMs) ? shortage : worst
+/** The one with the longest wait: all have to end. Undefined for none. */
+function findLongest<Wait extends Pick<LeaseRefusal, 'retryAfterMs'>>(waits: readonly Wait[]): Wait | undefined {
+  const lengthOf = ({ retryAfterMs }: Wait) => retryAfterMs ?? Number.POSITIVE_INFINITY
+  let longest: Wait | undefined
+  for (const wait of waits) if (longest === undefined || lengthOf(wait) > lengthOf(longest)) longest = wait
+  return longest
 }
 
-function waitOf(retryAfterMs: number | null): number {
-  return retryAfterMs ?? Number.POSITIVE_INFINITY
-}
-
-/** Names the budget that ends last. */
-function describeExhausted(budgets: readonly Budget[], epochMs: number): LeaseRefusal {
-  const refusals = budgets.map((budget): LeaseRefusal => {
-    const { endsAtMs } = budget.period(epochMs)
-    return {
-      limit: 'budget',
-      holder: budget.holder,
-      retryAfterMs: endsAtMs === null ? null : Math.ceil(endsAtMs - epochMs)
-    }
-  })
-  return refusals.reduce((worst, refusal) =>
-    waitOf(refusal.retryAfterMs) > waitOf(worst.retryAfterMs) ? refusal : worst
-  )
+function describeExhausted(budget: Budget, epochMs: number): LeaseRefusal {
+  const { endsAtMs } = budget.period(epochMs)
+  return {
+    limit: 'budget',
+    holder: budget.holder,
+    retryAfterMs: endsAtMs === null ? null : Math.ceil(endsAtMs - epochMs)
+  }
 }
 
 /** Of each window the tightest limit: the key's own or that of its group. */

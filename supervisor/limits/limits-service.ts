@@ -3,12 +3,12 @@ import type { SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import type { KeySet } from '../../shared/keys/key-set.ts'
 import type { KeyUsage } from '../../shared/limits/leases.ts'
 import type { SharedCounters } from '../../shared/limits/shared-counters.ts'
+import { type LimitTimers, systemTimers } from '../../shared/limits/timers.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { hostLimits } from './host-limits.ts'
 import { createLeaseBroker, type LeaseBroker } from './lease-broker.ts'
 import { createLedger, type LedgerClock } from './ledger.ts'
 import { createSharedLimits, type SharedLimitsOptions } from './shared/shared-limits.ts'
-import { type LimitTimers, systemTimers } from './timers.ts'
 
 export interface LimitsService extends Pick<LeaseBroker, 'handlers' | 'releaseOwner' | 'replaceKeys'> {
   /** What keys use now. */

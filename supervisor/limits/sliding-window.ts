@@ -1,8 +1,8 @@
 // What was taken in the last minute, in buckets of 100 ms (keys.md 3). Memory is bounded by the number of buckets, not of requests.
 import { LEASE_AGE_MAX_MS } from '../../shared/limits/leases.ts'
 
-const BUCKET_MS = 100
-const WINDOW_MS = 60_000
+export const BUCKET_MS = 100
+export const WINDOW_MS = 60_000
 /** What is granted may be used until the lease is too old, so it counts for as much longer; the rest is for a timer that is late. */
 const HOLD_BUCKETS = Math.ceil((WINDOW_MS + 2 * LEASE_AGE_MAX_MS) / BUCKET_MS)
 

@@ -98,7 +98,7 @@ export function openLimitsHost(time: VirtualTime, options: HostOptions): LimitsH
         })
       }
     })
-    const timers = { after: time.after, endOfTurn: time.defer }
+    const timers = { after: time.after, defer: time.defer }
     const limiter = createLimiter({
       source: channel.leases,
       monotonicMs: () => time.nowMs,

@@ -1,10 +1,9 @@
-// Sums and shares of what a lease holds.
+// What requests take of a lease, and what is left of it.
+import { AMOUNT_NAMES } from '../../shared/limits/amounts.ts'
 import type { LeaseAmounts, LimitName } from '../../shared/limits/leases.ts'
 
 /** Names of the counters of a lease. */
 const COUNTERS = ['requests', 'tokens', 'slots'] as const
-
-export const NO_AMOUNTS: LeaseAmounts = { requests: 0, tokens: 0, slots: 0 }
 
 /**
  * What a request takes of the counters that its key has. A budget has no counter of its own: the requests of its leases bound how many are
@@ -16,10 +15,6 @@ export function countAmounts(limitNames: ReadonlySet<LimitName>, tokens: number)
     tokens: limitNames.has('tokens_per_minute') ? tokens : 0,
     slots: limitNames.has('concurrent_requests') ? 1 : 0
   }
-}
-
-export function addAmounts(a: LeaseAmounts, b: LeaseAmounts): LeaseAmounts {
-  return { requests: a.requests + b.requests, tokens: a.tokens + b.tokens, slots: a.slots + b.slots }
 }
 
 /** What is left of `a` without `b`. */
@@ -35,15 +30,9 @@ export function isNothing(amounts: LeaseAmounts): boolean {
   return COUNTERS.every(counter => amounts[counter] === 0)
 }
 
-const COUNTER_OF_LIMIT: Readonly<Record<LimitName, keyof LeaseAmounts | undefined>> = {
-  requests_per_minute: 'requests',
-  tokens_per_minute: 'tokens',
-  concurrent_requests: 'slots',
-  budget: undefined
-}
-
 /** Whether what is refused to a request that wants `refused` is refused to one that wants `wanted` as well. */
 export function isRefusedToo(limit: LimitName, refused: LeaseAmounts, wanted: LeaseAmounts): boolean {
-  const counter = COUNTER_OF_LIMIT[limit]
-  return counter === undefined || wanted[counter] >= refused[counter]
+  if (limit === 'budget') return true
+  const counter = AMOUNT_NAMES[limit]
+  return wanted[counter] >= refused[counter]
 }

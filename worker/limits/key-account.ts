@@ -1,8 +1,9 @@
 // The leases of one key in one worker, and the requests that wait for them (keys.md 3). A request takes what it needs from the lease that
 // the worker holds; where that is short, the rest of it is given back and the supervisor is asked, with one question for all requests that
 // wait. One question runs at a time.
+import { addAmounts, NO_AMOUNTS } from '../../shared/limits/amounts.ts'
 import type { LeaseAmounts, LeaseAnswer, LeaseSource, Meters } from '../../shared/limits/leases.ts'
-import { addAmounts, covers, isNothing, isRefusedToo, NO_AMOUNTS, subtractAmounts } from './amounts.ts'
+import { covers, isNothing, isRefusedToo, subtractAmounts } from './amounts.ts'
 import { createKeyMeters } from './key-meters.ts'
 
 export interface Reservation {

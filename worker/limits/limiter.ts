@@ -1,6 +1,7 @@
 // Admits the requests of keys with limits, and settles them (keys.md 2 and 3). The counters are the supervisor's; a worker holds leases of
 // them, and sends what it has to say in one message per turn of the event loop.
 import { LEASE_AGE_MAX_MS, type LeaseAmounts, type LeaseSource, type Settlement } from '../../shared/limits/leases.ts'
+import { type LimitTimers, systemTimers } from '../../shared/limits/timers.ts'
 import type { GatewayError } from '../normalized/index.ts'
 import type { TokenEstimate } from './estimate-tokens.ts'
 import { KeyAccount, type Refused, type Reservation, type Waiter } from './key-account.ts'
@@ -29,30 +30,13 @@ export interface Limiter {
   close(): void
 }
 
-export interface LimiterTimers {
-  /** Calls the function once, after some time. Returns a function that prevents it. */
-  after(ms: number, run: () => void): () => void
-  /** Calls the function at the end of this turn of the event loop. */
-  endOfTurn(run: () => void): void
-}
-
 export interface LimiterOptions {
   readonly source: LeaseSource
   /** Milliseconds of a clock that never goes back. */
   readonly monotonicMs: () => number
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
-  readonly timers?: LimiterTimers
-}
-
-const systemTimers: LimiterTimers = {
-  after(ms, run) {
-    const timer = setTimeout(run, ms).unref()
-    return () => clearTimeout(timer)
-  },
-  endOfTurn(run) {
-    setImmediate(run)
-  }
+  readonly timers?: LimitTimers
 }
 
 export function createLimiter({ source, monotonicMs, nowMs, timers = systemTimers }: LimiterOptions): Limiter {
@@ -74,7 +58,7 @@ export function createLimiter({ source, monotonicMs, nowMs, timers = systemTimer
   function planTurn(): void {
     if (isTurnPlanned) return
     isTurnPlanned = true
-    timers.endOfTurn(endTurn)
+    timers.defer(endTurn)
   }
 
   function endTurn(): void {

@@ -1,5 +1,5 @@
 // The errors of requests that their limits do not admit (keys.md 2). A message names the key, the limit and when the request fits again.
-import type { KeyLimits } from '../../shared/keys/key-limits.ts'
+import { type KeyLimits, LIMIT_MEMBERS } from '../../shared/keys/key-limits.ts'
 import type { Limits } from '../../shared/keys/key-set.ts'
 import type { LeaseRefusal } from '../../shared/limits/leases.ts'
 import { GatewayError } from '../normalized/index.ts'
@@ -46,16 +46,8 @@ function waitSeconds({ limit, retryAfterMs }: LeaseRefusal): number | undefined 
 }
 
 function readAmount(limit: LeaseRefusal['limit'], limits: Limits): number {
-  switch (limit) {
-    case 'requests_per_minute':
-      return limits.requestsPerMinute ?? 0
-    case 'tokens_per_minute':
-      return limits.tokensPerMinute ?? 0
-    case 'concurrent_requests':
-      return limits.concurrentRequests ?? 0
-    case 'budget':
-      return limits.budget?.amount ?? 0
-  }
+  const value = limits[LIMIT_MEMBERS[limit]] ?? 0
+  return typeof value === 'number' ? value : value.amount
 }
 
 function describe({ limit }: LeaseRefusal, limits: Limits, tokens: number): string {

@@ -1,4 +1,5 @@
 // What an exchange is for the script, and what the script's reply means.
+import { isCount } from '../../../shared/ipc/checks.ts'
 import type { CounterAnswer, CounterQuestion } from '../../../shared/limits/shared-counters.ts'
 
 /** The times of the counters. */
@@ -96,8 +97,4 @@ function readAnswer(kind: CounterQuestion['kind'], list: unknown): CounterAnswer
     case 'spend':
       return first === undefined ? undefined : { kind, spentNanos: first }
   }
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
 }

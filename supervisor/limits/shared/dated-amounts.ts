@@ -1,7 +1,5 @@
 // Amounts by when they were taken, to the tenth of a second, for as long as they can be in a window of a minute.
-
-const BUCKET_MS = 100
-const WINDOW_MS = 60_000
+import { BUCKET_MS, WINDOW_MS } from '../sliding-window.ts'
 
 export interface DatedAmount {
   readonly amount: number

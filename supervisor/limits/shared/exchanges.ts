@@ -2,11 +2,11 @@
 // part of one exchange at a time (keys.md 3).
 import { LEASE_AGE_MAX_MS } from '../../../shared/limits/leases.ts'
 import type { CounterAnswer, CounterQuestion, SharedCounters } from '../../../shared/limits/shared-counters.ts'
-import type { LimitTimers } from '../timers.ts'
+import type { LimitTimers } from '../../../shared/limits/timers.ts'
 import type { Outage } from './outage.ts'
 
-/** Further counters are part of the next exchange. */
-const QUESTIONS_MAX = 200
+/** Further questions are part of the next exchange. */
+export const QUESTIONS_MAX = 200
 /** How often the place is asked in an outage. */
 const PROBE_INTERVAL_MS = 1_000
 
@@ -53,9 +53,7 @@ export function createExchanges(dependencies: ExchangesDependencies): Exchanges 
   function request(member: ExchangeMember): void {
     if (isClosed || outage.isOut) return
     due.add(member)
-    if (isPlanned) return
-    isPlanned = true
-    timers.defer(send)
+    plan()
   }
 
   function send(): void {

@@ -1,9 +1,9 @@
 // Limits that hosts count together in a shared place, or of which the place keeps the budgets alone (keys.md 3).
 import type { SharedCounters } from '../../../shared/limits/shared-counters.ts'
+import type { LimitTimers } from '../../../shared/limits/timers.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { hostLimits } from '../host-limits.ts'
 import type { LimitFactory } from '../key-limits.ts'
-import type { LimitTimers } from '../timers.ts'
 import { createExchanges } from './exchanges.ts'
 import { createOutage, type OutageMode } from './outage.ts'
 import { createSharedBudget } from './shared-budget.ts'

@@ -1,13 +1,10 @@
 // A limit of running requests that hosts share (keys.md 3): this host holds slots at the place, and its workers hold those.
 import { LEASE_AGE_MAX_MS } from '../../../shared/limits/leases.ts'
-import { batchOf, type CountedLimit, type CountedLimitOptions, type Shortage, SLOT_RETRY_MS } from '../counted-limit.ts'
+import { type CountedLimit, type CountedLimitOptions, SLOT_RETRY_MS, shortage } from '../counted-limit.ts'
 import { createSlotLimit } from '../slot-limit.ts'
 import type { ExchangeMember } from './exchanges.ts'
-import type { SharedLimitDependencies } from './shared-window.ts'
+import { batchFromPlace, createSharedLimit, type SharedLimitDependencies } from './shared-limit.ts'
 import { createWants } from './wants.ts'
-
-/** As of windows: a lease holds an eighth of what remains at most. */
-const SHARERS = 4
 
 export function createSharedSlots(
   options: CountedLimitOptions,
@@ -26,17 +23,12 @@ export function createSharedSlots(
   let answeredUpToId: number | undefined
 
   const leased = () => local.used(0)
-  const describeShortage = (nowMs: number): Shortage => ({
-    kind: 'short',
-    retryAfterMs: SLOT_RETRY_MS,
-    returnsUntilMs: local.expectedUntilMs(nowMs)
-  })
 
   const member: ExchangeMember = {
     ask(nowMs) {
       const { sum: wanted, upToId } = wants.begin()
       sentUpToId = upToId
-      const extra = wanted > 0 ? batchOf(local.limit, remaining - wanted, SHARERS) : 0
+      const extra = wanted > 0 ? batchFromPlace(local, remaining - wanted) : 0
       asked = Math.min(local.limit, leased() + wanted + extra)
       sentAtMs = nowMs
       return createQuestion(asked)
@@ -68,29 +60,14 @@ export function createSharedSlots(
     return { kind: 'slots' as const, counter: options.id, limit: local.limit, hold }
   }
 
-  return {
-    name: local.name,
-    holder: local.holder,
-    amountName: local.amountName,
-    get limit() {
-      return local.limit
-    },
-    set limit(limit) {
-      local.limit = limit
-    },
-    check(want) {
-      const { amount, nowMs, mustAnswer, questionId } = want
-      if (outage.isOut) return outage.mode === 'local' ? local.check(want) : { kind: 'unavailable' }
-      if (amount > local.limit) return { kind: 'short', retryAfterMs: null, returnsUntilMs: undefined }
-      if (leased() + amount <= held) return { kind: 'free' }
-      if (mustAnswer || (answeredUpToId ?? 0) >= questionId) return describeShortage(nowMs)
+  return createSharedLimit(local, outage, {
+    free: () => held - leased(),
+    check({ amount, nowMs, mustAnswer, questionId }) {
+      if (mustAnswer || (answeredUpToId ?? 0) >= questionId)
+        return shortage(SLOT_RETRY_MS, local.expectedUntilMs(nowMs))
       wants.add(questionId, amount)
       exchanges.request(member)
       return { kind: 'asking' }
-    },
-    batch(amount, { workers, nowMs }) {
-      if (outage.isOut) return local.batch(amount, { workers, nowMs })
-      return batchOf(local.limit, 2 * (held - leased() - amount), workers)
     },
     take: local.take,
     giveBack(returned) {
@@ -98,7 +75,6 @@ export function createSharedSlots(
       exchanges.watch(member)
     },
     overrun: local.overrun,
-    forgetLease: local.forgetLease,
     releaseOwner(owner, nowMs) {
       local.releaseOwner(owner, nowMs)
       exchanges.watch(member)
@@ -109,5 +85,5 @@ export function createSharedSlots(
       return Math.max(0, local.limit - remaining - held) + leased()
     },
     meter: local.meter
-  }
+  })
 }

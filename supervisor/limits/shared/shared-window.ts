@@ -1,16 +1,13 @@
 // A limit per minute that hosts share (keys.md 3): this host takes leases from the place, and grants its workers theirs from those.
 import { LEASE_AGE_MAX_MS, type Meter } from '../../../shared/limits/leases.ts'
 import type { CounterAnswer, CounterQuestion } from '../../../shared/limits/shared-counters.ts'
-import { batchOf, type CountedLimit, type CountedLimitOptions, type Shortage } from '../counted-limit.ts'
+import { type CountedLimit, type CountedLimitOptions, type Shortage, shortage } from '../counted-limit.ts'
 import { createWindowLimit } from '../window-limit.ts'
 import { createDatedAmounts } from './dated-amounts.ts'
-import type { ExchangeMember, Exchanges } from './exchanges.ts'
+import type { ExchangeMember } from './exchanges.ts'
 import { createLeasePool } from './lease-pool.ts'
-import type { Outage } from './outage.ts'
+import { batchFromPlace, createSharedLimit, type SharedLimitDependencies } from './shared-limit.ts'
 import { createWants } from './wants.ts'
-
-/** Hosts that share a place are not known; a lease holds an eighth of what remains at most. */
-const SHARERS = 4
 
 type WindowAnswer = Extract<CounterAnswer, { kind: 'window' }>
 
@@ -19,11 +16,6 @@ interface LastAnswer extends WindowAnswer {
   readonly sentAtMs: number
   /** Questions up to this one had come before. */
   readonly upToId: number
-}
-
-export interface SharedLimitDependencies {
-  readonly exchanges: Exchanges
-  readonly outage: Outage
 }
 
 export function createSharedWindow(
@@ -41,17 +33,15 @@ export function createSharedWindow(
   let last: LastAnswer | undefined
 
   const isShort = ({ granted, take }: LastAnswer) => granted < take
-  const describeShortage = (nowMs: number, retryAfterMs: number): Shortage => ({
-    kind: 'short',
-    retryAfterMs: Math.max(1, retryAfterMs),
-    returnsUntilMs: local.expectedUntilMs(nowMs)
-  })
+  const describeShortage = (nowMs: number, retryAfterMs: number): Shortage =>
+    shortage(Math.max(1, retryAfterMs), local.expectedUntilMs(nowMs))
 
   const member: ExchangeMember = {
     ask(nowMs) {
       pool.expire(nowMs, givenBack)
       const { sum: wanted, upToId } = wants.begin()
-      const extra = wanted > 0 && last !== undefined && !isShort(last) ? batchFromPlace(wanted, last) : 0
+      const extra =
+        wanted > 0 && last !== undefined && !isShort(last) ? batchFromPlace(local, last.remaining - wanted) : 0
       const back = givenBack.takeAll(nowMs)
       const used = usedBeyond.takeAll(nowMs).map(({ amount, ageMs }) => ({ amount: -amount, ageMs }))
       if (wanted === 0 && back.length === 0 && used.length === 0) return undefined
@@ -88,25 +78,9 @@ export function createSharedWindow(
     return { kind: 'window', counter: options.id, limit: local.limit, take, givenBack: amounts }
   }
 
-  function batchFromPlace(wanted: number, { remaining }: LastAnswer): number {
-    return batchOf(local.limit, remaining - wanted, SHARERS)
-  }
-
-  return {
-    name: local.name,
-    holder: local.holder,
-    amountName: local.amountName,
-    get limit() {
-      return local.limit
-    },
-    set limit(limit) {
-      local.limit = limit
-    },
-    check(want) {
-      const { amount, nowMs, mustAnswer, questionId } = want
-      if (outage.isOut) return outage.mode === 'local' ? local.check(want) : { kind: 'unavailable' }
-      if (amount > local.limit) return { kind: 'short', retryAfterMs: null, returnsUntilMs: undefined }
-      if (pool.amount >= amount) return { kind: 'free' }
+  return createSharedLimit(local, outage, {
+    free: () => pool.amount,
+    check({ amount, nowMs, mustAnswer, questionId }) {
       const answer = last !== undefined && last.upToId >= questionId && isShort(last) ? last : undefined
       if (answer !== undefined && amount >= answer.take) return describeShortage(nowMs, answer.retryAfterMs)
       if (mustAnswer) return describeShortage(nowMs, last?.retryAfterMs ?? LEASE_AGE_MAX_MS)
@@ -114,10 +88,6 @@ export function createSharedWindow(
       if (answer === undefined || wants.isEmpty) wants.add(questionId, amount)
       exchanges.request(member)
       return { kind: 'asking' }
-    },
-    batch(amount, { workers, nowMs }) {
-      if (outage.isOut) return local.batch(amount, { workers, nowMs })
-      return batchOf(local.limit, 2 * (pool.amount - amount), workers)
     },
     take(grant) {
       local.take(grant)
@@ -137,14 +107,13 @@ export function createSharedWindow(
       usedBeyond.add(amount, nowMs)
       exchanges.watch(member)
     },
-    forgetLease: local.forgetLease,
     releaseOwner: local.releaseOwner,
     used(nowMs) {
       const meter = readMeter(nowMs)
       return outage.isOut ? local.used(nowMs) : Math.max(0, local.limit - meter.remaining)
     },
     meter: nowMs => (outage.isOut ? local.meter(nowMs) : readMeter(nowMs))
-  }
+  })
 
   /** As of the last answer, with what this host holds and has not granted. */
   function readMeter(nowMs: number): Meter {

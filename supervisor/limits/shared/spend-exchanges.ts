@@ -1,10 +1,8 @@
-// The exchanges of budgets with the place that keeps what was spent (keys.md 3). An exchange without an answer may have been carried out all
-// the same, so it is repeated under its own id until it is answered, and what is spent meanwhile waits for the next one.
-import type { CounterQuestion, SharedCounters } from '../../../shared/limits/shared-counters.ts'
-import type { LimitTimers } from '../timers.ts'
-import type { Outage } from './outage.ts'
+// The exchanges of budgets with the place that keeps what was spent (keys.md 3). An exchange without an answer may have been carried
+// out all the same, so it is repeated under its own id until it is answered, and what is spent meanwhile waits for the next one.
+import type { CounterQuestion } from '../../../shared/limits/shared-counters.ts'
+import { type ExchangesDependencies, QUESTIONS_MAX } from './exchanges.ts'
 
-const QUESTIONS_MAX = 200
 /** How long spend is collected before it is added at the place. */
 const COLLECT_MS = 1_000
 const REPEAT_MS = 1_000
@@ -27,14 +25,6 @@ export interface SpendExchanges {
   close(): void
 }
 
-export interface SpendExchangesDependencies {
-  readonly place: SharedCounters
-  readonly outage: Outage
-  readonly timers: LimitTimers
-  /** Called after the answers of an exchange, or after it got none. */
-  readonly onAnswered: () => void
-}
-
 interface SpendExchange {
   readonly exchangeId: string
   readonly questions: readonly SpendQuestion[]
@@ -42,8 +32,12 @@ interface SpendExchange {
   readonly members: readonly SpendMember[]
 }
 
-export function createSpendExchanges(dependencies: SpendExchangesDependencies): SpendExchanges {
-  const { place, outage, timers, onAnswered } = dependencies
+export function createSpendExchanges({
+  place,
+  outage,
+  timers,
+  onAnswered
+}: Omit<ExchangesDependencies, 'nowMs'>): SpendExchanges {
   const due = new Set<SpendMember>()
   const soon = new Set<SpendMember>()
   let exchangeCount = 0

@@ -54,7 +54,7 @@ export function openBench(): LimiterBench {
           timers = timers.filter(other => other !== timer)
         }
       },
-      endOfTurn: run => turn.push(run)
+      defer: run => turn.push(run)
     }
   })
   return {
