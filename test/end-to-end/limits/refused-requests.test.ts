@@ -182,6 +182,24 @@ t.test('keys 6: lists, counts, documents and health use no limit', async t => {
   t.strictSame(gateway.asked, [])
 })
 
+t.test('keys 6: responses of all routes have the headers of the limits, once the counters have answered', async t => {
+  const gateway = await start(t, { limits: { requestsPerMinute: 9, concurrentRequests: 9 } })
+  const chat = (body: object) => post(`${gateway.url}/v1/chat/completions`, body, auth())
+  const list = (headers = {}) => get(`${gateway.url}/v1/models`, { ...auth(), ...headers })
+  const left = 'x-ratelimit-remaining-requests'
+  t.equal((await list()).headers.get(left), null, 'this worker knows nothing yet')
+  const messages = [{ role: 'user', content: prompt }]
+  t.equal((await chat({ model: ALIAS, messages })).headers.get(left), '8')
+  t.equal((await list()).headers.get(left), '8')
+  t.equal((await chat({ model: 'no/such', messages })).headers.get(left), '8', 'unknown model')
+  const faulty = await post(`${gateway.url}/v1/messages`, { model: ALIAS, messages, max_tokens: -1 }, auth())
+  t.equal(faulty.status, 400)
+  for (const { headers } of [faulty, await list({ 'anthropic-version': '2023-06-01' })]) {
+    t.strictSame([headers.get('anthropic-ratelimit-requests-remaining'), headers.get(left)], ['8', null])
+  }
+  t.equal((await list({ authorization: `Bearer ${FREE_SECRET}` })).headers.get(left), null)
+})
+
 t.test('keys 6: an alias with several deployments is admitted once', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1, concurrentRequests: 1 } })
   const [family] = families
