@@ -6,7 +6,7 @@ import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import type { StreamedResponse } from '../types.ts'
 import { CallFailure, protocolFailure } from './call-failure.ts'
-import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
+import type { ExchangeControl, ExchangeReceiver } from './exchange-receiver.ts'
 import { type ReadError, requireSuccess } from './response-head.ts'
 import { ResponseCollector } from './whole-response.ts'
 

@@ -4,7 +4,7 @@
 import type { GatewayError, NormalizedEvent, StopSequenceFilter } from '../../normalized/index.ts'
 import type { CallContext, ResponseSink } from '../types.ts'
 import { raceAbort } from './abort.ts'
-import type { ExchangeControl } from './exchange.ts'
+import type { ExchangeControl } from './exchange-receiver.ts'
 import type { EventCompleter } from './hooks.ts'
 import { responseTurns } from './response-turns.ts'
 

@@ -11,6 +11,7 @@ import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { abortError } from './abort.ts'
 import { isOnePiece, sendInPieces, writeLength } from './body-pieces.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
+import type { ExchangeControl, ExchangeReceiver } from './exchange-receiver.ts'
 import type { RequestDispatcher } from './forward-dispatcher.ts'
 import { PhaseTimer } from './phase-timer.ts'
 import { responseTurns } from './response-turns.ts'
@@ -28,29 +29,6 @@ export interface ExchangeRequest {
   onHead?: ((status: number) => void) | undefined
   /** Called when the connection has taken all of a body that goes out in pieces: nothing reads its memory any more. */
   onBodyTaken?: (() => void) | undefined
-}
-
-/** What a receiver may do with the response while it arrives. */
-export interface ExchangeControl {
-  /** Reads no more from the provider until `resume`; the time in between does not count against the idle limit. */
-  pause(): void
-  resume(): void
-  /** Ends the exchange now; it counts as a success, because the receiver has what it wanted. */
-  cancel(): void
-}
-
-/** Takes a response. An error that it throws ends the exchange and rejects it. */
-export interface ExchangeReceiver {
-  onHead(head: ResponseHead, control: ExchangeControl): void
-  /**
-   * Takes the pieces of the body that one read of the connection brought. Returns what it leaves for another turn of the event loop; until
-   * then nothing more is read.
-   */
-  onData(pieces: readonly Buffer[]): Buffer | undefined
-  /** The body broke off or stalled. True: what arrived is enough, and the exchange counts as ended. */
-  onBrokenBody?(): boolean
-  /** Called once, when the exchange has ended in any way. */
-  onClosed?(): void
 }
 
 export interface ExchangeTimeouts {

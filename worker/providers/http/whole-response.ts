@@ -11,7 +11,7 @@ import {
 import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import { protocolFailure, transportFailure } from './call-failure.ts'
-import type { ExchangeControl, ExchangeReceiver } from './exchange.ts'
+import type { ExchangeControl, ExchangeReceiver } from './exchange-receiver.ts'
 import { type ResponseMemory, type ResponseShare, responseMemory } from './response-memory.ts'
 
 /**

@@ -4,13 +4,12 @@ import t, { type Test } from 'tap'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import {
-  type ExchangeControl,
   type ExchangeObservation,
   type ExchangeOptions,
-  type ExchangeReceiver,
   type ExchangeRequest,
   runExchange
 } from '../../../../worker/providers/http/exchange.ts'
+import type { ExchangeControl, ExchangeReceiver } from '../../../../worker/providers/http/exchange-receiver.ts'
 import { ResponseCollector } from '../../../../worker/providers/http/whole-response.ts'
 import { rejection } from '../support/rejection.ts'
 import { slowDownClock } from '../support/slow-clock.ts'
