@@ -314,6 +314,22 @@ export const alertRules: AlertRule[] = [
     staysQuiet: gauge('gateway_keys_reload_failed_total', '0x60')
   },
   {
+    alert: 'GatewayLimitsOutage',
+    expr: `${select('gateway_limits_outage')} > 0`,
+    for: '1m',
+    severity: 'warning',
+    summary: 'The place that hosts share their limits through gives no answers.',
+    runbook:
+      'GATEWAY_LIMITS_ON_OUTAGE says what happens meanwhile: each host counts alone, or requests of limited keys get 503. With a Redis ' +
+      'the log event shared_limits_unavailable has the cause; without one look at the store of responses.',
+    fires: {
+      samples: gauge('gateway_limits_outage', '1x60'),
+      labels: { job: JOB, instance: 'a' },
+      atMinutes: 20
+    },
+    staysQuiet: gauge('gateway_limits_outage', '0x60')
+  },
+  {
     alert: 'GatewayStreamDisconnectSurge',
     expr: `gateway:stream_disconnect_ratio:rate10m > 0.25 and ${increase('gateway_stream_disconnects_total', '10m', { by })} > 20`,
     for: '5m',
