@@ -112,12 +112,37 @@ t.test('keys 13: a Redis that is stopped holds no request up', { skip }, async t
 })
 
 t.test('keys 13: a gateway starts without its Redis, and a wrong password stands nowhere', { skip }, async t => {
-  const { redis, gateways } = await prepare(t, 'local')
-  const url = redis.url.replace('redis://', 'redis://:canary-redis-password@')
-  const gateway = await gateways.start({ GATEWAY_LIMITS_REDIS_URL: url })
-  t.same([...(await askMany(t, gateway, 5))], [[200, 5]])
-  t.notOk(JSON.stringify(readLog(gateway)).includes('canary-redis-password'))
-  t.ok(warnings(gateway).some(({ cause }) => cause === 'access_denied'))
+  for (const [mode, status] of [
+    ['local', 200],
+    ['refuse', 503]
+  ] as const) {
+    const { redis, gateways } = await prepare(t, mode)
+    const url = redis.url.replace('redis://', 'redis://:canary-redis-password@')
+    const gateway = await gateways.start({ GATEWAY_LIMITS_REDIS_URL: url })
+    t.same([...(await askMany(t, gateway, 5))], [[status, 5]], mode)
+    await waitUntil(() => warnings(gateway).some(({ cause }) => cause === 'access_denied'), 'the log says why')
+    t.notOk(JSON.stringify(readLog(gateway)).includes('canary-redis-password'))
+  }
+})
+
+t.test('keys 13: a Redis that is a replica for a while is an outage', { skip }, async t => {
+  for (const [mode, status] of [
+    ['local', 200],
+    ['refuse', 503]
+  ] as const) {
+    const { redis, gateways } = await prepare(t, mode)
+    const gateway = await gateways.start()
+    t.same([...(await askMany(t, gateway, 5))], [[200, 5]], mode)
+    await waitForSpend(redis, 5 * COST)
+    await redis.command('REPLICAOF', '127.0.0.1', '9')
+    await waitUntil(async () => {
+      await ask(gateway)
+      return warnings(gateway).some(({ cause }) => cause === 'read_only')
+    }, 'the outage is seen')
+    t.same([...(await askMany(t, gateway, 5))], [[status, 5]], mode)
+    await redis.command('REPLICAOF', 'NO', 'ONE')
+    await waitUntil(async () => (await ask(gateway)).status === 200, `${mode}: the gateway counts again`, 15_000)
+  }
 })
 
 t.test('keys 13: the process of shared limits is started again, and nothing is lost', { skip }, async t => {
