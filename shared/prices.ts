@@ -19,6 +19,9 @@ export const price = z.strictObject({
 })
 export type Price = z.infer<typeof price>
 
+/** Where neither the prices file nor the keys file names one. */
+export const DEFAULT_CURRENCY = 'USD'
+
 /** The prices of a prices file: those of aliases stand in their profile. */
 export const priceList = z.strictObject({
   /** ISO 4217. */

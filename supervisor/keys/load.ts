@@ -1,20 +1,14 @@
 // Loads a keys file: reads it, validates it, and turns the secrets that it names into digests (keys.md 1).
 import type { GatewayKey, KeyGroup, KeySet, Limits } from '../../shared/keys/key-set.ts'
+import { DEFAULT_CURRENCY } from '../../shared/prices.ts'
 import type { Settings } from '../../shared/settings.ts'
-import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
-import { writeIssuePath } from '../config-file/issue-path.ts'
+import type { StartupErrorCode } from '../../shared/startup-error.ts'
+import { type FileProblem, refuseProblems } from '../config-file/problems.ts'
 import { type ConfigFileKind, readConfigFile } from '../config-file/read.ts'
 import type { VariableLookup } from '../profile/secrets.ts'
 import { computeKeysRevision } from './revision.ts'
 import { findBudgets, findNameProblems, findRepeatedSecrets } from './rules.ts'
-import {
-  type GroupContent,
-  type KeyContent,
-  type KeysContent,
-  type KeysProblem,
-  type LimitsContent,
-  readKeysShape
-} from './schema.ts'
+import { type GroupContent, type KeyContent, type KeysContent, type LimitsContent, readKeysShape } from './schema.ts'
 import { listSecretFiles, listSecretVariables, readDigest } from './secrets.ts'
 
 const KEYS_FILE: ConfigFileKind = { code: 'invalid_keys_file', subject: 'Keys file' }
@@ -25,11 +19,6 @@ const MESSAGES = {
   budget_without_store: 'A budget needs a durable counter: GATEWAY_LIMITS_REDIS_URL or GATEWAY_RESPONSES_STORE_DSN.',
   budget_without_prices: 'A budget needs the price of a model: GATEWAY_PRICES_FILE, or pricing of an alias.'
 } as const satisfies Partial<Record<StartupErrorCode, string>>
-
-/** More problems than a person reads at once, and a line of the log holds. */
-const PROBLEMS_MAX = 20
-
-const DEFAULT_CURRENCY = 'USD'
 
 /** What the content of the file must fit. */
 export interface KeysContext {
@@ -54,7 +43,7 @@ export interface LoadedKeys {
 /** Reads the file and its secrets. Throws `StartupError` with all problems of a step; it repeats no content, value or path of a file. */
 export function loadKeys(path: string, context: KeysContext): LoadedKeys {
   const shape = readKeysShape(readConfigFile(path, KEYS_FILE))
-  if ('problems' in shape) throw refusal('invalid_keys_file', shape.problems)
+  if ('problems' in shape) throw refuse('invalid_keys_file', shape.problems)
   const content = { ...shape.content, currency: shape.content.currency ?? context.currency ?? DEFAULT_CURRENCY }
   // A budget in one currency cannot be compared with costs in another one.
   if (context.currency !== undefined && content.currency !== context.currency) {
@@ -81,7 +70,7 @@ export function loadKeys(path: string, context: KeysContext): LoadedKeys {
 
 /** The digests of each key, in the order of the file. */
 function readDigests(content: KeysContent, lookup: VariableLookup): string[][] {
-  const problems: KeysProblem[] = []
+  const problems: FileProblem[] = []
   const digests = content.keys.map((key, index) =>
     key.secrets.flatMap((secret, position) => {
       const read = readDigest(secret, lookup)
@@ -122,16 +111,10 @@ function toLimits(limits: LimitsContent = {}): Limits {
   }
 }
 
-function refuseIfAny(code: keyof typeof MESSAGES, problems: readonly KeysProblem[]): void {
-  if (problems.length > 0) throw refusal(code, problems)
+function refuseIfAny(code: keyof typeof MESSAGES, problems: readonly FileProblem[]): void {
+  if (problems.length > 0) throw refuse(code, problems)
 }
 
-function refusal(code: keyof typeof MESSAGES, problems: readonly KeysProblem[]): StartupError {
-  const shown = problems.slice(0, PROBLEMS_MAX).map(({ path, explanation }) => {
-    const place = writeIssuePath(path)
-    return explanation === '' ? place : `${place}: ${explanation}`
-  })
-  const more = problems.length - shown.length
-  const places = more > 0 ? [...shown, `and ${more} more`] : shown
-  return new StartupError(code, MESSAGES[code], [], places.join('; '))
+function refuse(code: keyof typeof MESSAGES, problems: readonly FileProblem[]) {
+  return refuseProblems({ code, message: MESSAGES[code] }, problems)
 }

@@ -2,11 +2,12 @@
 import { hash } from 'node:crypto'
 import { DEFAULT_KEY_NAME } from '../../shared/keys/key-ring.ts'
 import type { Settings } from '../../shared/settings.ts'
-import type { KeysContent, KeysProblem } from './schema.ts'
+import type { FileProblem } from '../config-file/problems.ts'
+import type { KeysContent } from './schema.ts'
 
 /** Names that are not unique, and groups that do not exist. `settingNames`: the names of the keys of the settings. */
-export function findNameProblems(content: KeysContent, settingNames: readonly string[]): KeysProblem[] {
-  const problems: KeysProblem[] = []
+export function findNameProblems(content: KeysContent, settingNames: readonly string[]): FileProblem[] {
+  const problems: FileProblem[] = []
   const taken = new Set([DEFAULT_KEY_NAME, ...settingNames])
   const seen = new Set<string>()
   for (const [index, { name, group }] of content.keys.entries()) {
@@ -25,8 +26,8 @@ export function findNameProblems(content: KeysContent, settingNames: readonly st
 export function findRepeatedSecrets(
   digests: ReadonlyArray<readonly string[]>,
   { apiKey, apiKeys, adminApiKey }: Pick<Settings, 'adminApiKey' | 'apiKey' | 'apiKeys'>
-): KeysProblem[] {
-  const problems: KeysProblem[] = []
+): FileProblem[] {
+  const problems: FileProblem[] = []
   // With the key of the administrator a client could read the records of all others.
   const ofSettings = [apiKey, ...Object.values(apiKeys), adminApiKey].flatMap(key =>
     key === undefined ? [] : [key.reveal()]
@@ -45,7 +46,7 @@ export function findRepeatedSecrets(
 }
 
 /** Where the file sets budgets. */
-export function findBudgets({ groups, keys }: KeysContent): KeysProblem[] {
+export function findBudgets({ groups, keys }: KeysContent): FileProblem[] {
   const ofGroups = Object.entries(groups).map(([name, { limits }]) => ({ path: ['groups', name], limits }))
   const ofKeys = keys.map(({ limits }, index) => ({ path: ['keys', index], limits }))
   return [...ofGroups, ...ofKeys]

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { KEY_NAME, KEY_NAME_RULE } from '../../shared/keys/key-name.ts'
 import { BUDGET_PERIODS } from '../../shared/keys/key-set.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
+import type { FileProblem } from '../config-file/problems.ts'
 
 const KEYS_SCHEMA_VERSION = 'gateway.keys.v1'
 
@@ -168,19 +169,13 @@ export type GroupContent = KeysContent['groups'][string]
 export type LimitsContent = NonNullable<KeyContent['limits']>
 export type SecretContent = KeyContent['secrets'][number]
 
-/** A member that breaks the schema or a rule, and what is expected of it. */
-export interface KeysProblem {
-  readonly path: IssuePath
-  readonly explanation: string
-}
-
 /** Reads a parsed file. Returns its content, or every member that is wrong. */
-export function readKeysShape(value: unknown): { content: KeysContent } | { problems: KeysProblem[] } {
+export function readKeysShape(value: unknown): { content: KeysContent } | { problems: FileProblem[] } {
   const result = keysFile.safeParse(value)
   return result.success ? { content: result.data } : { problems: result.error.issues.map(toProblem) }
 }
 
-function toProblem({ code, path, message }: z.core.$ZodIssue): KeysProblem {
+function toProblem({ code, path, message }: z.core.$ZodIssue): FileProblem {
   const place = path.filter(part => typeof part !== 'symbol')
   switch (code) {
     // A wrong name is content of the file: it may be a secret that stands in the wrong place.

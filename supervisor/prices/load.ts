@@ -1,10 +1,9 @@
 // Loads a prices file by the rules of profile files (keys.md 4).
 import { hasPrices } from '../../shared/price-finder.ts'
-import type { PriceList } from '../../shared/prices.ts'
+import { DEFAULT_CURRENCY, type PriceList } from '../../shared/prices.ts'
 import type { ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
-import { StartupError } from '../../shared/startup-error.ts'
-import { writeIssuePath } from '../config-file/issue-path.ts'
+import { refuseProblems } from '../config-file/problems.ts'
 import { type ConfigFileKind, readConfigFile } from '../config-file/read.ts'
 import { expandPath } from '../profile/path.ts'
 import { toPrice } from './pricing.ts'
@@ -12,9 +11,6 @@ import { readPricesShape } from './schema.ts'
 
 const PRICES_FILE: ConfigFileKind = { code: 'invalid_prices_file', subject: 'Prices file' }
 const MISMATCH = 'Prices file does not match the required schema.'
-
-/** More problems than a person reads at once, and a line of the log holds. */
-const PROBLEMS_MAX = 20
 
 /** The prices of all models, before it is known which currency the keys file names. */
 export interface DeclaredPrices {
@@ -41,16 +37,10 @@ export function settlePrices(
   return isAny ? { currency: currency ?? keysCurrency ?? DEFAULT_CURRENCY, models } : undefined
 }
 
-const DEFAULT_CURRENCY = 'USD'
-
 /** Reads a prices file. Throws `StartupError` `invalid_prices_file`. */
 export function loadPrices(path: string): Pick<DeclaredPrices, 'currency' | 'models'> {
   const shape = readPricesShape(readConfigFile(path, PRICES_FILE))
-  if ('problems' in shape) {
-    const places = shape.problems.map(problem => `${writeIssuePath(problem.path)}: ${problem.explanation}`)
-    const more = places.length > PROBLEMS_MAX ? [`and ${places.length - PROBLEMS_MAX} more`] : []
-    throw new StartupError(PRICES_FILE.code, MISMATCH, [], [...places.slice(0, PROBLEMS_MAX), ...more].join('; '))
-  }
+  if ('problems' in shape) throw refuseProblems({ code: PRICES_FILE.code, message: MISMATCH }, shape.problems)
   const { currency, models } = shape.content
   return { currency, models: Object.fromEntries(Object.entries(models).map(([name, own]) => [name, toPrice(own)])) }
 }

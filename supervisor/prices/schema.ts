@@ -1,6 +1,6 @@
 // The shape of a prices file (keys.md 4). The schema for editors is generated from the same definition.
 import { z } from 'zod'
-import type { IssuePath } from '../config-file/issue-path.ts'
+import type { FileProblem } from '../config-file/problems.ts'
 import { currencyCode, MODEL_RULE, modelPattern, withoutPrototype } from '../keys/schema.ts'
 import { pricing } from './pricing.ts'
 
@@ -17,20 +17,14 @@ export const pricesFile = z.strictObject({
 })
 type PricesContent = z.output<typeof pricesFile>
 
-/** A member that breaks the schema, and what is expected of it. */
-export interface PricesProblem {
-  readonly path: IssuePath
-  readonly explanation: string
-}
-
 /** Reads a parsed file. Returns its content, or every member that is wrong. */
-export function readPricesShape(value: unknown): { content: PricesContent } | { problems: PricesProblem[] } {
+export function readPricesShape(value: unknown): { content: PricesContent } | { problems: FileProblem[] } {
   const result = pricesFile.safeParse(value)
   return result.success ? { content: result.data } : { problems: result.error.issues.map(toProblem) }
 }
 
 /** A name that breaks a rule is not repeated: it may be anything. */
-function toProblem({ code, path, message }: z.core.$ZodIssue): PricesProblem {
+function toProblem({ code, path, message }: z.core.$ZodIssue): FileProblem {
   const place = path.filter(part => typeof part !== 'symbol')
   switch (code) {
     case 'unrecognized_keys':
