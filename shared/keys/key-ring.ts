@@ -51,7 +51,10 @@ export interface KeyRing {
 }
 
 /** Whether the key may be used at this time. */
-export function readKeyState({ isEnabled, expiresAtMs }: FoundKey, nowMs: number): KeyState {
+export function readKeyState(
+  { isEnabled, expiresAtMs }: Pick<FoundKey, 'isEnabled'> & Partial<Pick<FoundKey, 'expiresAtMs'>>,
+  nowMs: number
+): KeyState {
   if (!isEnabled) return 'disabled'
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'expired' : 'active'
 }

@@ -136,16 +136,20 @@ export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDe
 
   function settle(owner: number, settlements: readonly Settlement[]): void {
     for (const settlement of settlements) ledger.settle(owner, settlement)
-    for (const { key } of settlements) {
-      const domain = ledger.domainOf(key)
+    // A batch may hold many settlements of the keys of one group.
+    for (const domain of new Set(settlements.map(({ key }) => ledger.domainOf(key)))) {
       const queue = domain === undefined ? undefined : queues.get(domain)
       if (domain !== undefined && queue !== undefined) advance(domain, queue)
     }
   }
 
   function dropQuestions(isDropped: (question: Question) => boolean): void {
-    for (const queue of queues.values()) queue.questions = queue.questions.filter(question => !isDropped(question))
-    advanceAll()
+    for (const [domain, queue] of [...queues]) {
+      const left = queue.questions.filter(question => !isDropped(question))
+      if (left.length === queue.questions.length) continue
+      queue.questions = left
+      advance(domain, queue)
+    }
   }
 
   return {
@@ -173,6 +177,7 @@ export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDe
       recent.delete(owner)
       ledger.releaseOwner(owner)
       dropQuestions(question => question.owner === owner)
+      advanceAll()
     },
     replaceKeys(keys) {
       const waiting = [...queues.values()].flatMap(({ questions }) => questions)

@@ -1,5 +1,6 @@
 // The keys of clients and their groups as the admin API shows them (keys.md 5): what they may use, and what they use now. Nothing of a secret
 // is among the members, not even its digest.
+import { readKeyState } from '../../shared/keys/key-ring.ts'
 import type { GatewayKey, KeyGroup, KeySet, Limits } from '../../shared/keys/key-set.ts'
 import type { KeyUsage, LimitUsage } from '../../shared/limits/leases.ts'
 import { NANOS_PER_UNIT } from '../../shared/prices.ts'
@@ -145,9 +146,9 @@ function showUsage(uses: readonly LimitUsage[]): ShownUsage {
 }
 
 /** Why the next request of the key would be refused, also because of its group. */
-function readState({ isEnabled, expiresAtMs }: GatewayKey, uses: readonly LimitUsage[], nowMs: number): State {
-  if (!isEnabled) return 'disabled'
-  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired'
+function readState(key: GatewayKey, uses: readonly LimitUsage[], nowMs: number): State {
+  const state = readKeyState(key, nowMs)
+  if (state !== 'active') return state
   const reached = uses.filter(({ usedAmount, limitAmount }) => usedAmount >= limitAmount)
   if (reached.length === 0) return 'active'
   return reached.some(({ limit }) => limit === 'budget') ? 'over_budget' : 'limited'
