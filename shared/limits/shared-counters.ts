@@ -47,7 +47,7 @@ export const EXCHANGE_MS_MAX = 250
 export interface SharedCounters {
   /**
    * Resolves with an answer to each question, or with undefined where the place cannot be reached or has not answered within 250 ms. Then
-   * the questions may have been carried out all the same; a spend that is repeated under the same `exchangeId` is added once.
+   * the questions may still have been carried out; a spend that is repeated under the same `exchangeId` is added once.
    */
   exchange(exchangeId: string, questions: readonly CounterQuestion[]): Promise<readonly CounterAnswer[] | undefined>
 }

@@ -1,7 +1,7 @@
 // Which workers may still give back a part of a lease, and until when.
 import { LEASE_AGE_MAX_MS } from '../../shared/limits/leases.ts'
 
-/** A lease that is older has been given back, also by a worker whose timer was late and whose message was under way. */
+/** After this time a lease has been given back, also by a worker with a late timer and with the time that its message takes. */
 const RETURN_WAIT_MS = 2 * LEASE_AGE_MAX_MS
 
 /** One key in one worker process: it holds one lease at a time. */

@@ -9,7 +9,7 @@ import type { CountedLimit, CountedLimitName, CountedLimitOptions } from './coun
 /** The limits of a key since one change of the keys file. */
 export interface KeyLimits {
   readonly key: string
-  /** Keys of one group share it: what they ask for may depend on each other. */
+  /** Questions of one domain may depend on each other: keys of one group have the same. */
   readonly domain: string
   /** When these limits began to hold, by the clock of grants. */
   readonly sinceMs: number

@@ -1,5 +1,5 @@
-// Decides on leases of the limits of keys, and takes back what was not used (keys.md 2 and 3). It has no timers: who asks passes in how
-// long a question may wait.
+// Decides on leases of the limits of keys, and takes back what was not used (keys.md 2 and 3). It has no timers: the
+// lease broker decides how long a question waits.
 import type { KeySet } from '../../shared/keys/key-set.ts'
 import { addAmounts, NO_AMOUNTS } from '../../shared/limits/amounts.ts'
 import {

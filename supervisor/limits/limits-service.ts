@@ -1,4 +1,4 @@
-// The limits of keys as a service of the supervisor: the ledger, who answers the workers from it, and the place that hosts share.
+// The limits of keys as a service of the supervisor: the ledger, the broker that answers workers, and the place that hosts share.
 import type { SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import type { KeySet } from '../../shared/keys/key-set.ts'
 import type { KeyUsage } from '../../shared/limits/leases.ts'

@@ -6,8 +6,8 @@ import type { LeaseAmounts, LimitName } from '../../shared/limits/leases.ts'
 const COUNTERS = ['requests', 'tokens', 'slots'] as const
 
 /**
- * What a request takes of the counters that its key has. A budget has no counter of its own: the requests of its leases bound how many are
- * admitted before the supervisor is asked again.
+ * What a request takes of the counters that its key has. A budget has no counter in a lease. A key with a budget takes a request from the
+ * lease, so that the size of the lease bounds how many requests are admitted before the supervisor checks the budget again.
  */
 export function countAmounts(limitNames: ReadonlySet<LimitName>, tokens: number): LeaseAmounts {
   return {

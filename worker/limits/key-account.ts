@@ -181,7 +181,7 @@ export class KeyAccount {
     else for (const waiter of rest) this.#admitAlone(waiter)
   }
 
-  /** The lease is for this request alone, and has less than was asked for: the limit was changed meanwhile. */
+  /** The lease is for this request alone, and has less than was asked for, because the limit was lowered after the question. */
   #admitAlone(waiter: Waiter): void {
     const lease = this.#lease
     this.#lease = undefined

@@ -9,7 +9,7 @@ export interface Outage {
   readonly mode: OutageMode
   /** When the current or the last outage began, by the clock of grants. */
   readonly sinceMs: number
-  /** What came of an exchange. */
+  /** An exchange has ended, with an answer or without one. */
   report(wasAnswered: boolean): void
   /** Calls the listener at the end of each outage. */
   onOver(listener: () => void): void

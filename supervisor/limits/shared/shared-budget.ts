@@ -5,7 +5,7 @@ import type { SpendExchanges, SpendMember } from './spend-exchanges.ts'
 
 const READ_AGAIN_MS = 3_000
 const READ_AGE_MAX_MS = 5_000
-/** Earlier periods whose spend is not added yet: more than one takes an outage that is as long as a period. */
+/** Earlier periods with spend that is not added yet. There is more than one only after an outage of a whole period. */
 const PERIODS_MAX = 8
 
 export interface SharedBudgetDependencies {

@@ -1,5 +1,5 @@
 // The exchanges of budgets with the place that keeps what was spent (keys.md 3). An exchange without an answer may have been carried
-// out all the same, so it is repeated under its own id until it is answered, and what is spent meanwhile waits for the next one.
+// out all the same, so it is repeated under its own id until it is answered. What is spent until then waits for the next exchange.
 import type { CounterQuestion } from '../../../shared/limits/shared-counters.ts'
 import { type ExchangesDependencies, QUESTIONS_MAX } from './exchanges.ts'
 
@@ -113,7 +113,7 @@ export function createSpendExchanges({
       isClosed = true
       cancelCollect?.()
       cancelRepeat?.()
-      // One that runs is answered by the place; one that failed is tried once more.
+      // The place adds an exchange once, so the current one is sent again in either case: it runs, or it has failed.
       if (current !== undefined) void place.exchange(current.exchangeId, current.questions)
       for (const member of soon) due.add(member)
       for (let exchange = collect(); exchange !== undefined; exchange = collect()) {
