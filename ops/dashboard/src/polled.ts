@@ -1,22 +1,19 @@
 // Asks the gateway again some seconds after each answer, while the page is visible.
 import { useEffect, useState } from 'preact/hooks'
 import type { Api } from './data/api.ts'
+import type { Loaded } from './loaded.ts'
 import { explainFailure, useSession } from './session.ts'
 
-export interface Polled<Value> {
-  /** The last answer; kept when a later question fails. */
-  readonly value?: Value
-  /** Why the last question failed. */
-  readonly message?: string
-}
-
-/** @param ask the same function at each call of the hook. */
+/**
+ * The last answer, kept with the message when a later question fails.
+ * @param ask the same function at each call of the hook.
+ */
 export function usePolled<Value>(
   ask: (api: Api, signal: AbortSignal) => Promise<Value>,
   pauseMs: number
-): Polled<Value> {
+): Loaded<Value> {
   const session = useSession()
-  const [state, setState] = useState<Polled<Value>>({})
+  const [state, setState] = useState<Loaded<Value>>({})
   useEffect(() => {
     const closing = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined

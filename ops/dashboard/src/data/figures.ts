@@ -10,6 +10,11 @@ export interface Range {
   readonly toMs: number
 }
 
+/** A range in the form of a question for sums. */
+export function boundsOf({ fromMs, toMs }: Range): Pick<SumsRequest, 'from' | 'to'> {
+  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
+}
+
 export interface Series {
   readonly label: string
   /** One value for each hour; null where there is none. */

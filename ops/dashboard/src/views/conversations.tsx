@@ -1,32 +1,22 @@
 // The stored conversations of Responses, the one that was used last first, and the turns of the one that is opened. Shown only where
 // responses are stored.
-import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Thread, ThreadPage, ThreadTurns } from '../data/api.ts'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import type { Api, Thread } from '../data/api.ts'
 import { describeItem } from '../data/describe-item.ts'
 import { formatBytes, formatCount, formatDateTime, formatText } from '../data/format.ts'
+import { useLoaded } from '../loaded.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { moveBetweenRows } from '../parts/record-rows.tsx'
-import { explainFailure, useSession } from '../session.ts'
 
 const COLUMNS = ['Last use', 'Owner', 'Model', 'Turns', 'Size', 'Begun', 'Id']
 
 export function Conversations() {
-  const session = useSession()
   /** Cursors of the pages up to this one; the first page has none. */
   const [cursors, setCursors] = useState<readonly string[]>([])
-  const [page, setPage] = useState<ThreadPage>()
-  const [message, setMessage] = useState<string>()
   const [opened, setOpened] = useState<Thread>()
-  useEffect(() => {
-    const closing = new AbortController()
-    setPage(undefined)
-    setMessage(undefined)
-    session.api.threads(cursors.at(-1), closing.signal).then(setPage, (error: unknown) => {
-      if (!closing.signal.aborted) setMessage(explainFailure(error, session))
-    })
-    return () => closing.abort()
-  }, [session, cursors])
+  const ask = useCallback((api: Api, signal: AbortSignal) => api.threads(cursors.at(-1), signal), [cursors])
+  const { value: page, message } = useLoaded(ask)
   return (
     <section class="view" aria-labelledby="conversations-title">
       <h2 id="conversations-title">Conversations</h2>
@@ -77,18 +67,10 @@ function Row({ thread, onOpen }: { thread: Thread; onOpen: (thread: Thread) => v
 }
 
 function Turns({ thread, onClose }: { thread: Thread; onClose: () => void }) {
-  const session = useSession()
   const dialog = useRef<HTMLDialogElement>(null)
-  const [turns, setTurns] = useState<ThreadTurns>()
-  const [message, setMessage] = useState<string>()
+  const ask = useCallback((api: Api, signal: AbortSignal) => api.thread(thread.id, signal), [thread])
+  const { value: turns, message } = useLoaded(ask)
   useEffect(() => dialog.current?.showModal(), [])
-  useEffect(() => {
-    const closing = new AbortController()
-    session.api.thread(thread.id, closing.signal).then(setTurns, (error: unknown) => {
-      if (!closing.signal.aborted) setMessage(explainFailure(error, session))
-    })
-    return () => closing.abort()
-  }, [session, thread])
   return (
     <dialog class="detail" ref={dialog} onClose={onClose} aria-labelledby="turns-title">
       <div class="tools">

@@ -2,7 +2,7 @@
 import type { Api, Health as HealthFacts } from '../data/api.ts'
 import { formatBytes, formatCount, formatDateTime } from '../data/format.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
-import { Notice } from '../parts/notice.tsx'
+import { LoadedView } from '../parts/loaded-view.tsx'
 import { usePolled } from '../polled.ts'
 
 const REFRESH_MS = 5_000
@@ -15,12 +15,11 @@ const WRITER_TEXTS: Readonly<Record<HealthFacts['writer'], string>> = {
 }
 
 export function Health() {
-  const { value: health, message } = usePolled(ask, REFRESH_MS)
+  const loaded = usePolled(ask, REFRESH_MS)
   return (
     <section class="view" aria-labelledby="sinks-title">
       <h2 id="sinks-title">Sinks</h2>
-      {message !== undefined && <Notice kind="error">{message}</Notice>}
-      {health === undefined ? message === undefined && <p class="empty">Loading…</p> : <HealthView health={health} />}
+      <LoadedView loaded={loaded}>{health => <HealthView health={health} />}</LoadedView>
     </section>
   )
 }

@@ -13,6 +13,7 @@ import {
   STATE_TITLES
 } from '../data/keys.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
+import { LoadedView } from '../parts/loaded-view.tsx'
 import { MeterCell } from '../parts/meter.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { usePolled } from '../polled.ts'
@@ -22,13 +23,11 @@ const REFRESH_MS = 2_000
 const ask = (api: Api, signal: AbortSignal) => api.keys(signal)
 
 export function Keys() {
-  const { value: keys, message } = usePolled(ask, REFRESH_MS)
+  const loaded = usePolled(ask, REFRESH_MS)
   return (
     <section class="view" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
-      {message !== undefined && <Notice kind="error">{message}</Notice>}
-      {keys === undefined && message === undefined && <p class="empty">Loading…</p>}
-      {keys !== undefined && <KeysView keys={keys} />}
+      <LoadedView loaded={loaded}>{keys => <KeysView keys={keys} />}</LoadedView>
     </section>
   )
 }

@@ -1,8 +1,10 @@
 // Requests, errors, tokens and latency over time, of everything or by model, protocol and key.
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useContext, useMemo, useState } from 'preact/hooks'
 import type { SumsRow } from '../../../../shared/traffic/query.ts'
+import type { Api } from '../data/api.ts'
 import {
   addUp,
+  boundsOf,
   type Dimension,
   describeGroups,
   describeWhole,
@@ -12,11 +14,11 @@ import {
 } from '../data/figures.ts'
 import { formatCount, formatDuration, formatPercent, formatShort } from '../data/format.ts'
 import { addCosts, formatCost, formatCosts } from '../data/spend.ts'
+import { useLoaded } from '../loaded.ts'
 import { Chart } from '../parts/chart.tsx'
 import { FiguresTable } from '../parts/figures-table.tsx'
-import { Notice } from '../parts/notice.tsx'
-import { LAST_DAYS, RangeChoice } from '../parts/range-choice.tsx'
-import { explainFailure, type Session, useSession } from '../session.ts'
+import { LoadedView } from '../parts/loaded-view.tsx'
+import { LAST_DAYS, RangeChoice, readRange } from '../parts/range-choice.tsx'
 import { ThemeContext } from '../theme.ts'
 
 const DIMENSIONS: ReadonlyArray<{ readonly label: string; readonly name: Dimension | '' }> = [
@@ -27,6 +29,12 @@ const DIMENSIONS: ReadonlyArray<{ readonly label: string; readonly name: Dimensi
   { label: 'Key hash', name: 'api_key_hash' }
 ]
 
+interface Question {
+  /** Index of the range. */
+  readonly option: number
+  readonly dimension: Dimension | undefined
+}
+
 interface Sums {
   readonly range: Range
   readonly dimension: Dimension | undefined
@@ -35,23 +43,28 @@ interface Sums {
   readonly hourly: readonly SumsRow[]
 }
 
-type Loaded =
-  | { readonly kind: 'loading' }
-  | { readonly kind: 'sums'; readonly sums: Sums }
-  | { readonly kind: 'failed'; readonly message: string }
-
 export function Overview() {
-  const [option, setOption] = useState(0)
-  const [dimension, setDimension] = useState<Dimension | ''>('')
-  const { loaded, reload } = useSums(option, dimension)
+  const [question, setQuestion] = useState<Question>({ option: 0, dimension: undefined })
+  const ask = useCallback((api: Api, signal: AbortSignal) => loadSums(api, question, signal), [question])
+  const { reload, ...loaded } = useLoaded(ask)
+  function choose(name: Dimension | ''): void {
+    setQuestion({ ...question, dimension: name === '' ? undefined : name })
+  }
   return (
     <section class="view" aria-labelledby="overview-title">
       <div class="tools">
         <h2 id="overview-title">Overview</h2>
-        <RangeChoice options={LAST_DAYS} value={option} onChange={setOption} />
+        <RangeChoice
+          options={LAST_DAYS}
+          value={question.option}
+          onChange={option => setQuestion({ ...question, option })}
+        />
         <label class="inline">
           <span>By</span>
-          <select value={dimension} onChange={event => setDimension(event.currentTarget.value as Dimension | '')}>
+          <select
+            value={question.dimension ?? ''}
+            onChange={event => choose(event.currentTarget.value as Dimension | '')}
+          >
             {DIMENSIONS.map(({ name, label }) => (
               <option key={name} value={name}>
                 {label}
@@ -63,39 +76,14 @@ export function Overview() {
           Refresh
         </button>
       </div>
-      {loaded.kind === 'loading' && <p class="empty">Loading…</p>}
-      {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
-      {loaded.kind === 'sums' && <SumsView sums={loaded.sums} />}
+      <LoadedView loaded={loaded}>{sums => <SumsView sums={sums} />}</LoadedView>
     </section>
   )
 }
 
-function useSums(option: number, dimension: Dimension | '') {
-  const session = useSession()
-  const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' })
-  const [version, setVersion] = useState(0)
-  useEffect(() => {
-    const closing = new AbortController()
-    setLoaded({ kind: 'loading' })
-    const range = (LAST_DAYS[option] ?? LAST_DAYS[0])?.read(Date.now())
-    if (range === undefined) return
-    loadSums(session, { range, dimension: dimension === '' ? undefined : dimension }, closing.signal).then(
-      sums => setLoaded({ kind: 'sums', sums }),
-      (error: unknown) => {
-        if (!closing.signal.aborted) setLoaded({ kind: 'failed', message: explainFailure(error, session) })
-      }
-    )
-    return () => closing.abort()
-  }, [session, option, dimension, version])
-  return { loaded, reload: () => setVersion(count => count + 1) }
-}
-
-async function loadSums(
-  { api }: Session,
-  { range, dimension }: { range: Range; dimension: Dimension | undefined },
-  signal: AbortSignal
-): Promise<Sums> {
-  const bounds = { from: new Date(range.fromMs).toISOString(), to: new Date(range.toMs).toISOString() }
+async function loadSums(api: Api, { option, dimension }: Question, signal: AbortSignal): Promise<Sums> {
+  const range = readRange(LAST_DAYS, option)
+  const bounds = boundsOf(range)
   const groups = dimension === undefined ? [] : [dimension]
   const [totals, hourly] = await Promise.all([
     api.sums({ ...bounds, by: groups }, signal),

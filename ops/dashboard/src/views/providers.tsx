@@ -2,7 +2,7 @@
 import type { Api, Provider } from '../data/api.ts'
 import { formatCount, formatDateTime, formatText } from '../data/format.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
-import { Notice } from '../parts/notice.tsx'
+import { LoadedView } from '../parts/loaded-view.tsx'
 import { usePolled } from '../polled.ts'
 
 const REFRESH_MS = 5_000
@@ -20,19 +20,19 @@ const COLUMNS = [
 const ask = (api: Api, signal: AbortSignal) => api.providers(signal)
 
 export function Providers() {
-  const { value: providers, message } = usePolled(ask, REFRESH_MS)
+  const loaded = usePolled(ask, REFRESH_MS)
   return (
     <section class="view" aria-labelledby="providers-title">
       <h2 id="providers-title">Providers</h2>
-      {message !== undefined && <Notice kind="error">{message}</Notice>}
-      {providers === undefined && message === undefined && <p class="empty">Loading…</p>}
-      {providers !== undefined && (
-        <FiguresTable label="Providers" columns={COLUMNS} hasTexts>
-          {providers.map(provider => (
-            <Row key={provider.profile_id} provider={provider} />
-          ))}
-        </FiguresTable>
-      )}
+      <LoadedView loaded={loaded}>
+        {providers => (
+          <FiguresTable label="Providers" columns={COLUMNS} hasTexts>
+            {providers.map(provider => (
+              <Row key={provider.profile_id} provider={provider} />
+            ))}
+          </FiguresTable>
+        )}
+      </LoadedView>
     </section>
   )
 }

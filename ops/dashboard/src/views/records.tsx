@@ -1,12 +1,12 @@
 // The list of stored records with its filters. Pages go by cursor, so they stay the same while new records arrive.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useRef, useState } from 'preact/hooks'
 import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
-import type { Page } from '../data/api.ts'
+import type { Api } from '../data/api.ts'
 import { FILTER_FIELDS, type FilterField, type FilterValues, readAddress, writeQuery } from '../data/filters.ts'
+import { useLoaded } from '../loaded.ts'
 import { Notice } from '../parts/notice.tsx'
 import { moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
 import { Scroller } from '../parts/scroller.tsx'
-import { explainFailure, useSession } from '../session.ts'
 import { Detail } from './detail.tsx'
 
 const PAGE_SIZES = ['50', '100', '500'] as const
@@ -18,24 +18,26 @@ interface Question {
   readonly cursors: readonly string[]
 }
 
-type Loaded =
-  | { readonly kind: 'loading' }
-  | { readonly kind: 'page'; readonly page: Page }
-  | { readonly kind: 'failed'; readonly message: string }
-
 export function Records() {
   const [given] = useState(() => readAddress(location.hash))
   const [question, setQuestion] = useState<Question>({ values: given, limit: 100, cursors: [] })
-  const loaded = usePage(question)
+  const ask = useCallback(
+    (api: Api, signal: AbortSignal) => {
+      const { values, limit, cursors } = question
+      return api.list(writeQuery(values, { limit, cursor: cursors.at(-1) }), signal)
+    },
+    [question]
+  )
+  const { value: page, message } = useLoaded(ask)
+  const isLoading = page === undefined && message === undefined
   const [opened, setOpened] = useState<TrafficSummary>()
-  const page = loaded.kind === 'page' ? loaded.page : undefined
   const { cursors } = question
   return (
     <section class="view" aria-labelledby="records-title">
       <h2 id="records-title">Records</h2>
       <Filters given={given} onSearch={(values, limit) => setQuestion({ values, limit, cursors: [] })} />
-      {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
-      <Scroller class="card scroller" label="Found records" isBusy={loaded.kind === 'loading'}>
+      {message !== undefined && <Notice kind="error">{message}</Notice>}
+      <Scroller class="card scroller" label="Found records" isBusy={isLoading}>
         <table class="records dated" onKeyDown={moveBetweenRows}>
           <RecordColumns />
           <tbody>
@@ -44,7 +46,7 @@ export function Records() {
             ))}
           </tbody>
         </table>
-        {loaded.kind === 'loading' && <p class="empty">Loading…</p>}
+        {isLoading && <p class="empty">Loading…</p>}
         {page?.data.length === 0 && <p class="empty">No record matches.</p>}
       </Scroller>
       <div class="tools pages">
@@ -70,24 +72,6 @@ export function Records() {
       {opened !== undefined && <Detail record={opened} onClose={() => setOpened(undefined)} />}
     </section>
   )
-}
-
-function usePage(question: Question): Loaded {
-  const session = useSession()
-  const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' })
-  useEffect(() => {
-    const closing = new AbortController()
-    setLoaded({ kind: 'loading' })
-    const { values, limit, cursors } = question
-    session.api.list(writeQuery(values, { limit, cursor: cursors.at(-1) }), closing.signal).then(
-      page => setLoaded({ kind: 'page', page }),
-      (error: unknown) => {
-        if (!closing.signal.aborted) setLoaded({ kind: 'failed', message: explainFailure(error, session) })
-      }
-    )
-    return () => closing.abort()
-  }, [question, session])
-  return loaded
 }
 
 interface FiltersProps {

@@ -2,7 +2,7 @@
 import type { Api, RunningRequest } from '../data/api.ts'
 import { formatCount, formatDuration, formatText, formatTime } from '../data/format.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
-import { Notice } from '../parts/notice.tsx'
+import { LoadedView } from '../parts/loaded-view.tsx'
 import { usePolled } from '../polled.ts'
 
 const REFRESH_MS = 2_000
@@ -11,28 +11,28 @@ const COLUMNS = ['For', 'Since', 'State', 'Protocol', 'Model', 'Caller', 'Key', 
 const ask = (api: Api, signal: AbortSignal) => api.running(signal)
 
 export function Running() {
-  const { value: running, message } = usePolled(ask, REFRESH_MS)
+  const loaded = usePolled(ask, REFRESH_MS)
   return (
     <section class="view" aria-labelledby="running-title">
       <h2 id="running-title">Running</h2>
-      {message !== undefined && <Notice kind="error">{message}</Notice>}
-      {running === undefined && message === undefined && <p class="empty">Loading…</p>}
-      {running !== undefined && (
-        <>
-          <p class="count">
-            {formatCount(running.total)} model requests are running
-            {running.data.length < running.total && `; these are the oldest ${formatCount(running.data.length)}`}
-            {running.silent_workers > 0 && `; ${formatCount(running.silent_workers)} workers did not answer in time`}.
-          </p>
-          {running.data.length > 0 && (
-            <FiguresTable label="Running requests" columns={COLUMNS} hasTexts>
-              {running.data.map(request => (
-                <Row key={request.request_id} request={request} />
-              ))}
-            </FiguresTable>
-          )}
-        </>
-      )}
+      <LoadedView loaded={loaded}>
+        {running => (
+          <>
+            <p class="count">
+              {formatCount(running.total)} model requests are running
+              {running.data.length < running.total && `; these are the oldest ${formatCount(running.data.length)}`}
+              {running.silent_workers > 0 && `; ${formatCount(running.silent_workers)} workers did not answer in time`}.
+            </p>
+            {running.data.length > 0 && (
+              <FiguresTable label="Running requests" columns={COLUMNS} hasTexts>
+                {running.data.map(request => (
+                  <Row key={request.request_id} request={request} />
+                ))}
+              </FiguresTable>
+            )}
+          </>
+        )}
+      </LoadedView>
     </section>
   )
 }

@@ -1,18 +1,19 @@
 // What requests cost, as a plain table by key, model and day.
-import { useEffect, useState } from 'preact/hooks'
+import { useCallback, useState } from 'preact/hooks'
 import type { SumsRow } from '../../../../shared/traffic/query.ts'
-import { SUM_ROWS_MAX } from '../data/api.ts'
-import { monthOf } from '../data/figures.ts'
+import { type Api, SUM_ROWS_MAX } from '../data/api.ts'
+import { boundsOf, monthOf } from '../data/figures.ts'
 import { formatCount } from '../data/format.ts'
 import { describeSpend, formatCosts, SPEND_GROUPS, type SpendGroup, type SpendRow, totalSpend } from '../data/spend.ts'
+import { useLoaded } from '../loaded.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
+import { LoadedView } from '../parts/loaded-view.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { LAST_DAYS, RangeChoice, type RangeOption } from '../parts/range-choice.tsx'
-import { explainFailure, useSession } from '../session.ts'
+import { LAST_DAYS, RangeChoice, type RangeOption, type RangeOptions, readRange } from '../parts/range-choice.tsx'
 
 /** Budgets have months of UTC. */
 const THIS_MONTH: RangeOption = { label: 'This month (UTC)', read: monthOf }
-const RANGES = [THIS_MONTH, ...LAST_DAYS]
+const RANGES: RangeOptions = [THIS_MONTH, ...LAST_DAYS]
 const ROWS_MAX = 500
 
 interface Question {
@@ -21,14 +22,20 @@ interface Question {
   readonly groups: readonly SpendGroup[]
 }
 
-type Loaded =
-  | { readonly kind: 'loading' }
-  | { readonly kind: 'sums'; readonly rows: readonly SumsRow[]; readonly groups: readonly SpendGroup[] }
-  | { readonly kind: 'failed'; readonly message: string }
+interface Sums {
+  readonly rows: readonly SumsRow[]
+  readonly groups: readonly SpendGroup[]
+}
+
+async function loadSums(api: Api, { range, groups }: Question, signal: AbortSignal): Promise<Sums> {
+  const bounds = boundsOf(readRange(RANGES, range))
+  return { rows: await api.sums({ ...bounds, by: [...groups, 'currency'] }, signal), groups }
+}
 
 export function Spend() {
   const [question, setQuestion] = useState<Question>({ range: 0, groups: ['api_key_name'] })
-  const { loaded, reload } = useSums(question)
+  const ask = useCallback((api: Api, signal: AbortSignal) => loadSums(api, question, signal), [question])
+  const { reload, ...loaded } = useLoaded(ask)
   function toggle(name: SpendGroup): void {
     const chosen = SPEND_GROUPS.map(group => group.name)
     setQuestion({ ...question, groups: chosen.filter(one => question.groups.includes(one) !== (one === name)) })
@@ -50,35 +57,12 @@ export function Spend() {
           Refresh
         </button>
       </div>
-      {loaded.kind === 'loading' && <p class="empty">Loading…</p>}
-      {loaded.kind === 'failed' && <Notice kind="error">{loaded.message}</Notice>}
-      {loaded.kind === 'sums' && <SpendTable {...loaded} />}
+      <LoadedView loaded={loaded}>{sums => <SpendTable {...sums} />}</LoadedView>
     </section>
   )
 }
 
-function useSums(question: Question) {
-  const session = useSession()
-  const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' })
-  const [version, setVersion] = useState(0)
-  useEffect(() => {
-    const closing = new AbortController()
-    setLoaded({ kind: 'loading' })
-    const { range, groups } = question
-    const { fromMs, toMs } = (RANGES[range] ?? THIS_MONTH).read(Date.now())
-    const bounds = { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
-    session.api.sums({ ...bounds, by: [...groups, 'currency'] }, closing.signal).then(
-      rows => setLoaded({ kind: 'sums', rows, groups }),
-      (error: unknown) => {
-        if (!closing.signal.aborted) setLoaded({ kind: 'failed', message: explainFailure(error, session) })
-      }
-    )
-    return () => closing.abort()
-  }, [session, question, version])
-  return { loaded, reload: () => setVersion(count => count + 1) }
-}
-
-function SpendTable({ rows, groups }: { rows: readonly SumsRow[]; groups: readonly SpendGroup[] }) {
+function SpendTable({ rows, groups }: Sums) {
   const spend = describeSpend(rows, groups)
   if (spend.length === 0) return <p class="card empty">No tokens were used in this time.</p>
   const labels = SPEND_GROUPS.filter(({ name }) => groups.includes(name)).map(({ label }) => label)
