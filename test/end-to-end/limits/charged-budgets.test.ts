@@ -1,29 +1,24 @@
 // What a budget is charged where a provider reports no usage, or only a part of it: the estimate, which never stands in a record (keys.md 4).
 import t, { type Test } from 'tap'
 import { post } from '../../support/client.ts'
-import { families, openStream, type Question, send } from '../bridge/families.ts'
+import { families, send } from '../bridge/families.ts'
 import {
-  ALIAS,
-  answerChat,
-  auth,
-  type ChatAnswer,
-  GONE_ALIAS,
-  type LimitedGateway,
-  startLimited,
-  wantsStream
-} from './support.ts'
+  type Answer,
+  answerWith,
+  familyOf,
+  forms,
+  leaveStream,
+  PROMPT,
+  question,
+  streamMessages,
+  TEXT
+} from './questions.ts'
+import { ALIAS, answerChat, auth, GONE_ALIAS, type LimitedGateway, startLimited } from './support.ts'
 
 const limits = { concurrentRequests: 50, budget: { amount: 1000, period: 'total' } } as const
 const price = { input: 2, output: 10 }
 /** In billionths. */
 const cost = (input: number, output: number) => input * 2000 + output * 10_000
-/** 100 tokens by the estimate. */
-const prompt = 'p'.repeat(400)
-/** 50 tokens by the estimate. */
-const text = 't'.repeat(200)
-
-type Answer = Omit<ChatAnswer, 'isStream'> | { status: number }
-
 let answer: Answer
 
 const start = (t: Test) =>
@@ -32,12 +27,8 @@ const start = (t: Test) =>
       const data = [{ object: 'embedding', index: 0, embedding: [1, 0] }]
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ object: 'list', model: 'exact-model-1', data }))
-    } else if ('status' in answer) {
-      response.writeHead(answer.status, { 'content-type': 'application/json' }).end('{}')
-    } else answerChat(response, { ...answer, isStream: wantsStream(request) })
+    } else answerWith(answer, request, response)
   })
-
-const question = (changes: Partial<Question> = {}): Question => ({ model: ALIAS, prompt, headers: auth(), ...changes })
 
 /** Runs a request to its end. Returns what the budget was charged, and the cost of the record. */
 async function charge(gateway: LimitedGateway, run: () => Promise<unknown>): Promise<[number, number | null]> {
@@ -50,19 +41,11 @@ async function charge(gateway: LimitedGateway, run: () => Promise<unknown>): Pro
   return [sum('costNanos') - before, gateway.costs.at(-1) ?? null]
 }
 
-const forms = families.flatMap(family => [false, true].map(isStream => ({ family, isStream })))
-
 t.test('keys 8: a client that leaves in the middle of a stream spends of its budget', async t => {
   const gateway = await start(t)
-  answer = { text, isHeld: true }
+  answer = { text: TEXT, isHeld: true }
   for (const family of families) {
-    const leave = async () => {
-      const abortion = new AbortController()
-      const response = await openStream(gateway.url, family, question({ isStream: true }), abortion.signal)
-      await response.body?.getReader().read()
-      abortion.abort()
-    }
-    t.strictSame(await charge(gateway, leave), [cost(100, 50), null], family.name)
+    t.strictSame(await charge(gateway, () => leaveStream(gateway, family)), [cost(100, 50), null], family.name)
   }
   t.equal(gateway.used('budget'), families.length * cost(100, 50))
 })
@@ -70,18 +53,14 @@ t.test('keys 8: a client that leaves in the middle of a stream spends of its bud
 t.test('keys 8: clients that always leave come to the end of their budget', async t => {
   const small = { concurrentRequests: 9, budget: { amount: 0.0015, period: 'total' } } as const
   const gateway = await startLimited(t, { limits: small, price }, (_, response) =>
-    answerChat(response, { text, isHeld: true, isStream: true })
+    answerChat(response, { text: TEXT, isHeld: true, isStream: true })
   )
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   const statuses: number[] = []
   for (let turn = 1; turn <= 4; turn += 1) {
-    const abortion = new AbortController()
-    const response = await openStream(gateway.url, family, question({ isStream: true }), abortion.signal)
-    statuses.push(response.status)
-    if (response.status !== 200) continue
-    await response.body?.getReader().read()
-    abortion.abort()
+    const status = await leaveStream(gateway, family)
+    statuses.push(status)
+    if (status !== 200) continue
     await gateway.settled(turn)
   }
   t.strictSame(statuses, [200, 200, 200, 429], 'three times 0.0007 are above 0.0015')
@@ -89,7 +68,7 @@ t.test('keys 8: clients that always leave come to the end of their budget', asyn
 
 t.test('keys 8: a stream that breaks off is charged for what was generated', async t => {
   const gateway = await start(t)
-  answer = { text, isBroken: true }
+  answer = { text: TEXT, isBroken: true }
   for (const family of families) {
     const ask = () => send(gateway.url, family, question({ isStream: true }))
     t.strictSame(await charge(gateway, ask), [cost(100, 50), null], family.name)
@@ -98,21 +77,20 @@ t.test('keys 8: a stream that breaks off is charged for what was generated', asy
 
 t.test('keys 8: without any usage the estimate is charged, with one the cost of the record', async t => {
   const gateway = await start(t)
-  for (const { family, isStream } of forms) {
+  for (const { family, isStream, name } of forms) {
     const ask = () => send(gateway.url, family, question({ isStream }))
-    const name = `${family.name}, ${isStream ? 'streamed' : 'whole'}`
-    answer = { text }
+    answer = { text: TEXT }
     t.strictSame(await charge(gateway, ask), [cost(100, 50), null], name)
-    answer = { text, usage: [70, 20] }
+    answer = { text: TEXT, usage: [70, 20] }
     t.strictSame(await charge(gateway, ask), [cost(70, 20), cost(70, 20)], name)
   }
 })
 
 t.test('keys 8: embeddings without a usage are charged for the estimate of their input', async t => {
   const gateway = await start(t)
-  const ask = () => post(`${gateway.url}/v1/embeddings`, { model: ALIAS, input: prompt }, auth())
+  const ask = () => post(`${gateway.url}/v1/embeddings`, { model: ALIAS, input: PROMPT }, auth())
   t.strictSame(await charge(gateway, ask), [cost(100, 0), null])
-  const content = { content: { parts: [{ text: prompt }] } }
+  const content = { content: { parts: [{ text: PROMPT }] } }
   const embed = () => post(`${gateway.url}/v1beta/models/${ALIAS}:embedContent`, content, auth())
   t.strictSame(await charge(gateway, embed), [cost(100, 0), null])
 })
@@ -130,11 +108,10 @@ t.test('keys 8: what was not sent, or what the provider refused, is not charged'
 
 t.test('keys 8: plain bodies, and bodies of the general way, are charged alike', async t => {
   const gateway = await start(t)
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
-  answer = { text }
+  const family = familyOf('completions')
+  answer = { text: TEXT }
   // Parts take the general way; plain messages go on as they are.
-  const parts = [{ role: 'user', content: [{ type: 'text', text: prompt }] }]
+  const parts = [{ role: 'user', content: [{ type: 'text', text: PROMPT }] }]
   for (const isStream of [false, true]) {
     for (const more of [{}, { messages: parts }, { stream_options: undefined }]) {
       const ask = () => send(gateway.url, family, question({ isStream, more }))
@@ -144,28 +121,11 @@ t.test('keys 8: plain bodies, and bodies of the general way, are charged alike',
 })
 
 t.test('keys 8: a stream that goes on as its provider writes it is charged in the same way', async t => {
-  const event = (data: { type: string }) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
-  const usage = { input_tokens: 70, output_tokens: 1 }
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'exact-model-1', content: [], usage }
-  const begun = [
-    { type: 'message_start', message },
-    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
-  ]
-  const end = [
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 33 } },
-    { type: 'message_stop' }
-  ]
   let isBroken = false
-  const gateway = await startLimited(t, { limits, price, kind: 'messages_compatible' }, (_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(begun.map(event).join(''))
-    if (isBroken) setImmediate(() => response.destroy())
-    else response.end(end.map(event).join(''))
-  })
-  const family = families.find(({ name }) => name === 'messages')
-  if (family === undefined) throw new Error('There is a family.')
+  const gateway = await startLimited(t, { limits, price, kind: 'messages_compatible' }, (_, response) =>
+    streamMessages(response, isBroken)
+  )
+  const family = familyOf('messages')
   const ask = () => send(gateway.url, family, question({ isStream: true }))
   t.strictSame(await charge(gateway, ask), [cost(70, 33), cost(70, 33)])
   isBroken = true

@@ -2,7 +2,8 @@
 import t, { type Test } from 'tap'
 import { get, post } from '../../support/client.ts'
 import { openTemporaryStore } from '../../support/response-store.ts'
-import { families, openStream, type Question, send } from '../bridge/families.ts'
+import { openStream, send } from '../bridge/families.ts'
+import { familyOf, forms, PROMPT, question } from './questions.ts'
 import {
   ALIAS,
   answerChat,
@@ -16,7 +17,6 @@ import {
   wantsStream
 } from './support.ts'
 
-const prompt = 'p'.repeat(400)
 const text = 'Hello'
 
 const start = (t: Test, options: LimitedOptions, answer: Omit<ChatAnswer, 'isStream'> = { text, usage: [70, 20] }) =>
@@ -31,16 +31,11 @@ const start = (t: Test, options: LimitedOptions, answer: Omit<ChatAnswer, 'isStr
     answerChat(response, { ...answer, isStream: wantsStream(request) })
   })
 
-const question = (changes: Partial<Question> = {}): Question => ({ model: ALIAS, prompt, headers: auth(), ...changes })
-
-const forms = families.flatMap(family => [false, true].map(isStream => ({ family, isStream })))
-
 /** Each form of request finds the limit reached, before anything goes to the provider. */
 async function checkRefusals(t: Test, gateway: LimitedGateway, sentence: RegExp): Promise<void> {
   const { length } = gateway.stub.requests
-  for (const { family, isStream } of forms) {
+  for (const { family, isStream, name } of forms) {
     const response = await send(gateway.url, family, question({ isStream }))
-    const name = `${family.name}, ${isStream ? 'streamed' : 'whole'}`
     t.equal(response.status, 429, name)
     t.match(response.headers.get('retry-after'), /^[1-9]\d*$/, name)
     const { message } = family.readFailure(response)
@@ -51,8 +46,7 @@ async function checkRefusals(t: Test, gateway: LimitedGateway, sentence: RegExp)
 
 t.test('keys 6: requests beyond the limit are refused in every family', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   t.equal((await send(gateway.url, family, question())).status, 200)
   await checkRefusals(
     t,
@@ -63,8 +57,7 @@ t.test('keys 6: requests beyond the limit are refused in every family', async t 
 
 t.test("keys 6: a group's limit is that of its keys", async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 100 }, group: { tokensPerMinute: 100 } })
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   t.equal((await send(gateway.url, family, question())).status, 200)
   await checkRefusals(
     t,
@@ -75,8 +68,7 @@ t.test("keys 6: a group's limit is that of its keys", async t => {
 
 t.test('keys 9: a further concurrent request is refused until one has ended', async t => {
   const gateway = await start(t, { limits: { concurrentRequests: 1 } }, { text, isHeld: true })
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   const abortion = new AbortController()
   await openStream(gateway.url, family, question({ isStream: true }), abortion.signal)
   await checkRefusals(
@@ -98,8 +90,7 @@ t.test('keys 10: a budget stops requests once it is spent, and begins again with
     price: { input: 1, output: 1 },
     epochMs: () => nowMs
   })
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   const statuses: number[] = []
   for (const count of [1, 2]) {
     statuses.push((await send(gateway.url, family, question())).status)
@@ -129,7 +120,7 @@ t.test('keys 13: without counters requests of limited keys are refused, and thos
 t.test('keys 6: a response in the background is refused before it begins', async t => {
   const memory = await openTemporaryStore(t)
   const gateway = await start(t, { limits: { requestsPerMinute: 1, concurrentRequests: 9 }, memory })
-  const create = () => post(`${gateway.url}/v1/responses`, { model: ALIAS, input: prompt, background: true }, auth())
+  const create = () => post(`${gateway.url}/v1/responses`, { model: ALIAS, input: PROMPT, background: true }, auth())
   const first = await create()
   t.equal(first.status, 200)
   t.equal(first.json.status, 'queued')
@@ -141,14 +132,14 @@ t.test('keys 6: a response in the background is refused before it begins', async
 
 t.test('keys 6: a summary of a conversation is a request like any other', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
-  const compact = () => post(`${gateway.url}/v1/responses/compact`, { model: ALIAS, input: prompt }, auth())
+  const compact = () => post(`${gateway.url}/v1/responses/compact`, { model: ALIAS, input: PROMPT }, auth())
   t.equal((await compact()).status, 200)
   t.equal((await compact()).status, 429)
 })
 
 t.test('keys 8: embeddings count their input', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 9, tokensPerMinute: 1000, concurrentRequests: 9 } })
-  const response = await post(`${gateway.url}/v1/embeddings`, { model: ALIAS, input: [prompt, prompt] }, auth())
+  const response = await post(`${gateway.url}/v1/embeddings`, { model: ALIAS, input: [PROMPT, PROMPT] }, auth())
   t.equal(response.status, 200)
   await gateway.settled(1)
   t.equal(gateway.used('tokens_per_minute'), 200)
@@ -157,16 +148,16 @@ t.test('keys 8: embeddings count their input', async t => {
 
 t.test('keys 6: lists, counts, documents and health use no limit', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1 } })
-  const counted = { model: ALIAS, messages: [{ role: 'user', content: prompt }] }
+  const counted = { model: ALIAS, messages: [{ role: 'user', content: PROMPT }] }
   const responses = [
     await get(`${gateway.url}/v1/models`, auth()),
     await get(`${gateway.url}/v1/models/${ALIAS}`, auth()),
     await get(`${gateway.url}/v1beta/models`, auth()),
     await post(`${gateway.url}/v1/messages/count_tokens`, counted, auth()),
-    await post(`${gateway.url}/v1/responses/input_tokens`, { model: ALIAS, input: prompt }, auth()),
+    await post(`${gateway.url}/v1/responses/input_tokens`, { model: ALIAS, input: PROMPT }, auth()),
     await post(
       `${gateway.url}/v1beta/models/${ALIAS}:countTokens`,
-      { contents: [{ role: 'user', parts: [{ text: prompt }] }] },
+      { contents: [{ role: 'user', parts: [{ text: PROMPT }] }] },
       auth()
     ),
     await get(`${gateway.url}/bridge/models`, auth()),
@@ -202,8 +193,7 @@ t.test('keys 6: responses of all routes have the headers of the limits, once the
 
 t.test('keys 6: an alias with several deployments is admitted once', async t => {
   const gateway = await start(t, { limits: { requestsPerMinute: 1, concurrentRequests: 1 } })
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   const response = await send(gateway.url, family, question({ model: SPREAD_ALIAS }))
   t.equal(response.status, 200, 'the first deployment cannot be reached, the second one answers')
   await gateway.settled(1)

@@ -2,12 +2,22 @@
 import { EventEmitter, once } from 'node:events'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
-import { type Family, families, openStream, type Question, send as sendQuestion } from '../bridge/families.ts'
+import { type Family, families, openStream, send as sendQuestion } from '../bridge/families.ts'
+import {
+  type Answer,
+  answerWith,
+  familyOf,
+  forms,
+  leaveStream,
+  PROMPT,
+  question,
+  streamMessages,
+  TEXT
+} from './questions.ts'
 import {
   ALIAS,
   answerChat,
   auth,
-  type ChatAnswer,
   FREE_SECRET,
   GONE_ALIAS,
   type LimitedGateway,
@@ -16,14 +26,7 @@ import {
 } from './support.ts'
 
 const limits = { requestsPerMinute: 1000, tokensPerMinute: 1_000_000, concurrentRequests: 50 }
-/** 100 tokens by the estimate. */
-const prompt = 'p'.repeat(400)
-/** 50 tokens by the estimate. */
-const text = 't'.repeat(200)
-
-type Answer = Omit<ChatAnswer, 'isStream'> | { status: number } | 'nothing' | 'no JSON'
-
-let answer: Answer
+let answer: Answer | 'nothing' | 'no JSON'
 
 /** Told of each request that has reached the provider. */
 const provider = new EventEmitter()
@@ -33,11 +36,8 @@ const start = (t: Test, env: Record<string, string> = {}) =>
     provider.emit('asked')
     if (answer === 'nothing') return
     if (answer === 'no JSON') response.writeHead(200, { 'content-type': 'application/json' }).end('Hello')
-    else if ('status' in answer) response.writeHead(answer.status, { 'content-type': 'application/json' }).end('{}')
-    else answerChat(response, { ...answer, isStream: wantsStream(request) })
+    else answerWith(answer, request, response)
   })
-
-const question = (changes: Partial<Question> = {}): Question => ({ model: ALIAS, prompt, headers: auth(), ...changes })
 
 /** Runs a request to its end, and returns what it has used of the limit of tokens. */
 async function use(gateway: LimitedGateway, run: () => Promise<unknown>): Promise<number> {
@@ -52,17 +52,13 @@ async function use(gateway: LimitedGateway, run: () => Promise<unknown>): Promis
 }
 
 async function eachForm(t: Test, check: (t: Test, family: Family, isStream: boolean) => Promise<void>): Promise<void> {
-  for (const family of families) {
-    for (const isStream of [false, true]) {
-      await t.test(`${family.name}, ${isStream ? 'streamed' : 'whole'}`, t => check(t, family, isStream))
-    }
-  }
+  for (const { name, family, isStream } of forms) await t.test(name, t => check(t, family, isStream))
 }
 
 t.test('keys 8, 9: a response is settled by the usage that its provider reports', async t => {
   const gateway = await start(t)
   await eachForm(t, async (t, family, isStream) => {
-    answer = { text, usage: [70, 20] }
+    answer = { text: TEXT, usage: [70, 20] }
     t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ isStream }))), 90)
   })
 })
@@ -70,14 +66,14 @@ t.test('keys 8, 9: a response is settled by the usage that its provider reports'
 t.test('keys 8, 9: without a usage it is settled by the estimate of its request and its response', async t => {
   const gateway = await start(t)
   await eachForm(t, async (t, family, isStream) => {
-    answer = { text }
+    answer = { text: TEXT }
     t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ isStream }))), 150)
   })
 })
 
 t.test('keys 8, 9: a stream that breaks off is settled by what was generated', async t => {
   const gateway = await start(t)
-  answer = { text, isBroken: true }
+  answer = { text: TEXT, isBroken: true }
   for (const family of families) {
     t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ isStream: true }))), 150, family.name)
   }
@@ -85,15 +81,9 @@ t.test('keys 8, 9: a stream that breaks off is settled by what was generated', a
 
 t.test('keys 8, 9: a client that leaves is charged what was used', async t => {
   const gateway = await start(t)
-  answer = { text, isHeld: true }
+  answer = { text: TEXT, isHeld: true }
   for (const family of families) {
-    const leave = async () => {
-      const abortion = new AbortController()
-      const response = await openStream(gateway.url, family, question({ isStream: true }), abortion.signal)
-      await response.body?.getReader().read()
-      abortion.abort()
-    }
-    t.equal(await use(gateway, leave), 150, family.name)
+    t.equal(await use(gateway, () => leaveStream(gateway, family)), 150, family.name)
   }
 })
 
@@ -115,14 +105,14 @@ t.test('keys 8, 9: a client that leaves before the response has used its input',
 
 t.test('keys 8, 9: a connection that ends in the middle of a response is settled', async t => {
   const gateway = await start(t, { GATEWAY_RESPONSES_WEBSOCKET: 'true' })
-  answer = { text, isHeld: true }
+  answer = { text: TEXT, isHeld: true }
   const leave = async () => {
     const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/responses`, { headers: auth() })
     await once(socket, 'open')
     const delta = new Promise<void>(resolve => {
       socket.on('message', data => /output_text\.delta/.test(String(data)) && resolve())
     })
-    socket.send(JSON.stringify({ type: 'response.create', model: ALIAS, input: prompt }))
+    socket.send(JSON.stringify({ type: 'response.create', model: ALIAS, input: PROMPT }))
     await delta
     socket.terminate()
   }
@@ -166,9 +156,8 @@ t.test('keys 8, 9: a request that could not be sent has used no tokens', async t
 
 t.test('keys 8, 9: a drain settles the requests that it ends', async t => {
   const gateway = await start(t)
-  answer = { text, isHeld: true }
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  answer = { text: TEXT, isHeld: true }
+  const family = familyOf('completions')
   const drain = async () => {
     const response = await openStream(gateway.url, family, question({ isStream: true }))
     await response.body?.getReader().read()
@@ -181,41 +170,22 @@ t.test('keys 8, 9: a drain settles the requests that it ends', async t => {
 t.test('keys 8: an estimate is the same for a body that goes on as it is, one with a wrong shape aside', async t => {
   const gateway = await start(t)
   answer = { text: '' }
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   // Parts take the general way; the provider of the client's own wire gets plain messages without a look at them.
-  const parts = [{ role: 'user', content: [{ type: 'text', text: prompt }] }]
+  const parts = [{ role: 'user', content: [{ type: 'text', text: PROMPT }] }]
   t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question())), 100)
   t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ more: { messages: parts } }))), 100)
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
-  const pictured = [{ role: 'user', content: [{ type: 'text', text: prompt }, image] }]
+  const pictured = [{ role: 'user', content: [{ type: 'text', text: PROMPT }, image] }]
   t.equal(await use(gateway, () => sendQuestion(gateway.url, family, question({ more: { messages: pictured } }))), 1100)
 })
 
 t.test('keys 8: a stream that goes on as its provider writes it is settled in the same way', async t => {
-  const event = (data: { type: string }) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
-  const begun = (usage: object) => {
-    const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'exact-model-1', content: [], usage }
-    return [
-      { type: 'message_start', message },
-      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
-    ]
-  }
-  const end = [
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 33 } },
-    { type: 'message_stop' }
-  ]
   let isBroken = false
-  const messages = await startLimited(t, { limits, kind: 'messages_compatible' }, (_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(begun({ input_tokens: 70, output_tokens: 1 }).map(event).join(''))
-    if (isBroken) setImmediate(() => response.destroy())
-    else response.end(end.map(event).join(''))
-  })
-  const family = families.find(({ name }) => name === 'messages')
-  if (family === undefined) throw new Error('There is a family.')
+  const messages = await startLimited(t, { limits, kind: 'messages_compatible' }, (_, response) =>
+    streamMessages(response, isBroken)
+  )
+  const family = familyOf('messages')
   const ask = () => sendQuestion(messages.url, family, question({ isStream: true }))
   t.equal(await use(messages, ask), 70 + 33)
   isBroken = true
@@ -249,7 +219,7 @@ t.test('keys 8: an estimate is the same in a thread', async t => {
 
 t.test('keys 19: requests of a key without limits ask for nothing', async t => {
   const gateway = await start(t)
-  answer = { text, usage: [70, 20] }
+  answer = { text: TEXT, usage: [70, 20] }
   for (const family of families) {
     const { status } = await sendQuestion(gateway.url, family, question({ headers: auth(FREE_SECRET) }))
     t.equal(status, 200)
