@@ -5,25 +5,8 @@ from typing import Any, Callable
 import anthropic
 from anthropic import Anthropic, DefaultHttpxClient
 
-from checks import (
-    BROKEN,
-    CITY,
-    HELD,
-    KEY,
-    LONG,
-    RATE_LIMIT,
-    SLOT_KEY,
-    SPENT_KEY,
-    STREAMED,
-    TOOL,
-    WHOLE,
-    Route,
-    equal,
-    hold,
-    raises,
-    run,
-    spend,
-)
+import prompts
+from checks import CITY, KEY, SLOT_KEY, SPENT_KEY, Route, equal, hold, raises, run, spend
 
 
 def base_url(route: Route) -> str:
@@ -49,14 +32,14 @@ TOOLS = [{"name": "get_weather", "input_schema": CITY}]
 
 
 def whole(route: Route) -> None:
-    answer = client(route).messages.create(model=route.model, max_tokens=100, messages=ask(WHOLE))
+    answer = client(route).messages.create(model=route.model, max_tokens=100, messages=ask(prompts.WHOLE))
     equal([block.text for block in answer.content if block.type == "text"], ["Hello from the model"])
     equal(answer.stop_reason, "end_turn")
     equal(answer.model, route.model)
 
 
 def streamed(route: Route) -> None:
-    with client(route).messages.stream(model=route.model, max_tokens=100, messages=ask(STREAMED)) as stream:
+    with client(route).messages.stream(model=route.model, max_tokens=100, messages=ask(prompts.STREAMED)) as stream:
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
     equal(text, "Hello there")
@@ -66,7 +49,7 @@ def streamed(route: Route) -> None:
 
 def tool_loop(route: Route) -> None:
     for is_stream in (False, True):
-        messages = ask(TOOL)
+        messages = ask(prompts.TOOL)
         for turn in (1, 2):
             request = {"model": route.model, "max_tokens": 100, "messages": messages, "tools": TOOLS}
             if is_stream:
@@ -114,16 +97,16 @@ def errors(route: Route) -> None:
         anthropic.AuthenticationError,
     )
     limited = raises(
-        lambda: one.messages.create(model=route.model, max_tokens=9, messages=ask(RATE_LIMIT)),
+        lambda: one.messages.create(model=route.model, max_tokens=9, messages=ask(prompts.RATE_LIMIT)),
         anthropic.RateLimitError,
     )
     equal(limited.response.headers.get("retry-after"), "1")
 
 
 def limits(route: Route) -> None:
-    request = {"model": route.model, "max_tokens": 100, "messages": ask(WHOLE)}
+    request = {"model": route.model, "max_tokens": 100, "messages": ask(prompts.WHOLE)}
     slot = client(route, SLOT_KEY)
-    held = {"model": route.model, "max_tokens": 4000, "messages": ask(HELD), "stream": True}
+    held = {"model": route.model, "max_tokens": 4000, "messages": ask(prompts.HELD), "stream": True}
     release = hold(lambda: slot.messages.create(**held))
     refused = raises(lambda: slot.messages.create(**request), anthropic.RateLimitError, status=429)
     equal(refused.response.headers["retry-after"], "1")
@@ -150,14 +133,14 @@ def limits(route: Route) -> None:
 
 def broken_stream(route: Route) -> None:
     def read() -> str:
-        with client(route).messages.stream(model=route.model, max_tokens=100, messages=ask(BROKEN)) as stream:
+        with client(route).messages.stream(model=route.model, max_tokens=100, messages=ask(prompts.BROKEN)) as stream:
             return "".join(stream.text_stream)
 
     raises(read, Exception)
 
 
 def cancelled(route: Route) -> None:
-    with client(route).messages.stream(model=route.model, max_tokens=4000, messages=ask(LONG)) as stream:
+    with client(route).messages.stream(model=route.model, max_tokens=4000, messages=ask(prompts.LONG)) as stream:
         for _text in stream.text_stream:
             break
 

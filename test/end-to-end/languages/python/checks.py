@@ -98,12 +98,5 @@ def spend(call: Callable[[], Any], *types: type[BaseException]) -> BaseException
     raise AssertionError("the budget is never spent")
 
 
-# Prompts whose answer the provider of the tests determines.
-WHOLE = "[[text:Hello from the model]]"
-STREAMED = '[[chunks:["Hel","lo ","there"]]]'
-TOOL = '[[tool:get_weather {"city":"Oslo"}]] [[step]] [[text:It is 7 degrees]]'
-BROKEN = '[[chunks:["one","two","three","four"]]] [[die:2]]'
-LONG = "[[len:2000]] [[tick:20]]"
-HELD = "[[len:5000]] [[tick:50]]"
-RATE_LIMIT = "[[error:429 retry=1]]"
+# The schema of the arguments of `get_weather`.
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -8,24 +8,8 @@ from google.genai import errors as genai_errors
 from google.genai import types
 from pydantic import BaseModel
 
-from checks import (
-    BROKEN,
-    HELD,
-    KEY,
-    LONG,
-    RATE_LIMIT,
-    SLOT_KEY,
-    SPENT_KEY,
-    STREAMED,
-    TOOL,
-    WHOLE,
-    Route,
-    equal,
-    hold,
-    raises,
-    run,
-    spend,
-)
+import prompts
+from checks import KEY, SLOT_KEY, SPENT_KEY, Route, equal, hold, raises, run, spend
 
 
 class Answer(BaseModel):
@@ -45,7 +29,7 @@ def get_weather(city: str) -> dict[str, int]:
 
 
 def whole(route: Route) -> None:
-    answer = client(route).models.generate_content(model=route.model, contents=WHOLE)
+    answer = client(route).models.generate_content(model=route.model, contents=prompts.WHOLE)
     equal(answer.text, "Hello from the model")
     equal(answer.candidates[0].finish_reason, types.FinishReason.STOP)
 
@@ -53,7 +37,7 @@ def whole(route: Route) -> None:
 def streamed(route: Route) -> None:
     text = ""
     usage = None
-    for chunk in client(route).models.generate_content_stream(model=route.model, contents=STREAMED):
+    for chunk in client(route).models.generate_content_stream(model=route.model, contents=prompts.STREAMED):
         text += chunk.text or ""
         usage = chunk.usage_metadata or usage
     equal(text, "Hello there")
@@ -63,14 +47,14 @@ def streamed(route: Route) -> None:
 def tool_loop(route: Route) -> None:
     # The SDK calls the function and asks again by itself; it sends the schema of the function's response.
     answer = client(route).models.generate_content(
-        model=route.model, contents=TOOL, config=types.GenerateContentConfig(tools=[get_weather])
+        model=route.model, contents=prompts.TOOL, config=types.GenerateContentConfig(tools=[get_weather])
     )
     equal(answer.text, "It is 7 degrees")
     equal(len(answer.automatic_function_calling_history or []), 3)
     chat = client(route).chats.create(
         model=route.model, config=types.GenerateContentConfig(tools=[get_weather])
     )
-    equal("".join(chunk.text or "" for chunk in chat.send_message_stream(TOOL)), "It is 7 degrees")
+    equal("".join(chunk.text or "" for chunk in chat.send_message_stream(prompts.TOOL)), "It is 7 degrees")
 
 
 def structured(route: Route) -> None:
@@ -97,7 +81,7 @@ def errors(route: Route) -> None:
         genai_errors.ClientError,
     )
     raises(
-        lambda: one.models.generate_content(model=route.model, contents=RATE_LIMIT),
+        lambda: one.models.generate_content(model=route.model, contents=prompts.RATE_LIMIT),
         genai_errors.ClientError,
         status=429,
     )
@@ -105,7 +89,7 @@ def errors(route: Route) -> None:
 
 def limits(route: Route) -> None:
     slot = client(route, SLOT_KEY).models
-    release = hold(lambda: slot.generate_content_stream(model=route.model, contents=HELD))
+    release = hold(lambda: slot.generate_content_stream(model=route.model, contents=prompts.HELD))
     refused = raises(
         lambda: slot.generate_content(model=route.model, contents="x"), genai_errors.ClientError, status=429
     )
@@ -122,11 +106,11 @@ def limits(route: Route) -> None:
     )
     repeating = genai.Client(api_key=SLOT_KEY, http_options=options)
     Timer(0.3, release).start()
-    equal(repeating.models.generate_content(model=route.model, contents=WHOLE).text, "Hello from the model")
+    equal(repeating.models.generate_content(model=route.model, contents=prompts.WHOLE).text, "Hello from the model")
     if route.name != "chat":
         return
     spent = spend(
-        lambda: client(route, SPENT_KEY).models.generate_content(model=route.model, contents=WHOLE),
+        lambda: client(route, SPENT_KEY).models.generate_content(model=route.model, contents=prompts.WHOLE),
         genai_errors.ClientError,
     )
     equal((spent.code, spent.details["error"]["details"][0]["reason"]), (429, "budget_exceeded"))
@@ -134,14 +118,14 @@ def limits(route: Route) -> None:
 
 def broken_stream(route: Route) -> None:
     def read() -> str:
-        chunks = client(route).models.generate_content_stream(model=route.model, contents=BROKEN)
+        chunks = client(route).models.generate_content_stream(model=route.model, contents=prompts.BROKEN)
         return "".join(chunk.text or "" for chunk in chunks)
 
     raises(read, Exception)
 
 
 def cancelled(route: Route) -> None:
-    chunks = client(route).models.generate_content_stream(model=route.model, contents=LONG)
+    chunks = client(route).models.generate_content_stream(model=route.model, contents=prompts.LONG)
     for chunk in chunks:
         if chunk.text:
             break

@@ -7,7 +7,8 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
-from checks import BROKEN, KEY, STREAMED, TOOL, WHOLE, Route, equal, raises, run
+import prompts
+from checks import KEY, Route, equal, raises, run
 
 
 class Answer(BaseModel):
@@ -46,15 +47,15 @@ def create_google(route: Route):
 
 def write_checks(create):
     def whole(route: Route) -> None:
-        equal(create(route).invoke(WHOLE).text, "Hello from the model")
+        equal(create(route).invoke(prompts.WHOLE).text, "Hello from the model")
 
     def streamed(route: Route) -> None:
-        equal("".join(chunk.text for chunk in create(route).stream(STREAMED)), "Hello there")
+        equal("".join(chunk.text for chunk in create(route).stream(prompts.STREAMED)), "Hello there")
 
     def tool_loop(route: Route) -> None:
         model = create(route).bind_tools([get_weather])
         for is_stream in (False, True):
-            messages: list = [HumanMessage(TOOL)]
+            messages: list = [HumanMessage(prompts.TOOL)]
             for turn in (1, 2):
                 if is_stream:
                     answer = None
@@ -75,7 +76,7 @@ def write_checks(create):
         assert isinstance(answer, Answer), answer
 
     def broken_stream(route: Route) -> None:
-        raises(lambda: list(create(route).stream(BROKEN)), Exception)
+        raises(lambda: list(create(route).stream(prompts.BROKEN)), Exception)
 
     return {
         "whole": whole,

@@ -6,25 +6,8 @@ import openai
 from openai import DefaultHttpxClient, OpenAI
 from pydantic import BaseModel
 
-from checks import (
-    BROKEN,
-    CITY,
-    HELD,
-    KEY,
-    LONG,
-    RATE_LIMIT,
-    SLOT_KEY,
-    SPENT_KEY,
-    STREAMED,
-    TOOL,
-    WHOLE,
-    Route,
-    equal,
-    hold,
-    raises,
-    run,
-    spend,
-)
+import prompts
+from checks import CITY, KEY, SLOT_KEY, SPENT_KEY, Route, equal, hold, raises, run, spend
 
 
 class Answer(BaseModel):
@@ -50,7 +33,7 @@ TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": 
 
 
 def whole(route: Route) -> None:
-    answer = client(route).chat.completions.create(model=route.model, messages=ask(WHOLE))
+    answer = client(route).chat.completions.create(model=route.model, messages=ask(prompts.WHOLE))
     equal(answer.choices[0].message.content, "Hello from the model")
     equal(answer.choices[0].finish_reason, "stop")
     equal(answer.model, route.model)
@@ -58,7 +41,7 @@ def whole(route: Route) -> None:
 
 def streamed(route: Route) -> None:
     with client(route).chat.completions.stream(
-        model=route.model, messages=ask(STREAMED), stream_options={"include_usage": True}
+        model=route.model, messages=ask(prompts.STREAMED), stream_options={"include_usage": True}
     ) as stream:
         for _event in stream:
             pass
@@ -70,7 +53,7 @@ def streamed(route: Route) -> None:
 
 def tool_loop(route: Route) -> None:
     for is_stream in (False, True):
-        messages = ask(TOOL)
+        messages = ask(prompts.TOOL)
         for turn in (1, 2):
             if is_stream:
                 with client(route).chat.completions.stream(
@@ -114,14 +97,14 @@ def errors(route: Route) -> None:
         openai.AuthenticationError,
     )
     limited = raises(
-        lambda: one.chat.completions.create(model=route.model, messages=ask(RATE_LIMIT)), openai.RateLimitError
+        lambda: one.chat.completions.create(model=route.model, messages=ask(prompts.RATE_LIMIT)), openai.RateLimitError
     )
     equal(limited.response.headers.get("retry-after"), "1")
 
 
 def limits(route: Route) -> None:
     slot = client(route, SLOT_KEY)
-    release = hold(lambda: slot.chat.completions.create(model=route.model, messages=ask(HELD), stream=True))
+    release = hold(lambda: slot.chat.completions.create(model=route.model, messages=ask(prompts.HELD), stream=True))
     refused = raises(
         lambda: slot.chat.completions.create(model=route.model, messages=ask("x")), openai.RateLimitError, status=429
     )
@@ -134,13 +117,13 @@ def limits(route: Route) -> None:
         seen.append(response.status_code)
         release()
 
-    again = repeating(route, SLOT_KEY, note).chat.completions.create(model=route.model, messages=ask(WHOLE))
+    again = repeating(route, SLOT_KEY, note).chat.completions.create(model=route.model, messages=ask(prompts.WHOLE))
     equal(again.choices[0].message.content, "Hello from the model")
     equal(seen, [429, 200])
     if route.name != "chat":
         return
     spent = spend(
-        lambda: client(route, SPENT_KEY).chat.completions.create(model=route.model, messages=ask(WHOLE)),
+        lambda: client(route, SPENT_KEY).chat.completions.create(model=route.model, messages=ask(prompts.WHOLE)),
         openai.RateLimitError,
     )
     equal((spent.code, spent.type), ("budget_exceeded", "insufficient_quota"))
@@ -154,7 +137,7 @@ def broken_stream(route: Route) -> None:
     def read() -> str:
         text = ""
         for chunk in client(route).chat.completions.create(
-            model=route.model, messages=ask(BROKEN), stream=True
+            model=route.model, messages=ask(prompts.BROKEN), stream=True
         ):
             text += (chunk.choices[0].delta.content or "") if chunk.choices else ""
         return text
@@ -163,7 +146,7 @@ def broken_stream(route: Route) -> None:
 
 
 def cancelled(route: Route) -> None:
-    stream = client(route).chat.completions.create(model=route.model, messages=ask(LONG), stream=True)
+    stream = client(route).chat.completions.create(model=route.model, messages=ask(prompts.LONG), stream=True)
     for chunk in stream:
         if chunk.choices and chunk.choices[0].delta.content:
             break
@@ -204,13 +187,13 @@ RESPONSE_TOOLS = [{"type": "function", "name": "get_weather", "parameters": {**C
 
 
 def responses_whole(route: Route) -> None:
-    answer = client(route).responses.create(model=route.model, input=WHOLE)
+    answer = client(route).responses.create(model=route.model, input=prompts.WHOLE)
     equal(answer.output_text, "Hello from the model")
     equal(answer.status, "completed")
 
 
 def responses_streamed(route: Route) -> None:
-    with client(route).responses.stream(model=route.model, input=STREAMED) as stream:
+    with client(route).responses.stream(model=route.model, input=prompts.STREAMED) as stream:
         for _event in stream:
             pass
         final = stream.get_final_response()
@@ -220,7 +203,7 @@ def responses_streamed(route: Route) -> None:
 
 def responses_tool_loop(route: Route) -> None:
     for is_stream in (False, True):
-        items: list = [{"role": "user", "content": TOOL}]
+        items: list = [{"role": "user", "content": prompts.TOOL}]
         for turn in (1, 2):
             if is_stream:
                 with client(route).responses.stream(model=route.model, input=items, tools=RESPONSE_TOOLS) as stream:
@@ -248,7 +231,7 @@ def responses_broken(route: Route) -> None:
     def read() -> str:
         text = ""
         is_complete = False
-        for event in client(route).responses.create(model=route.model, input=BROKEN, stream=True):
+        for event in client(route).responses.create(model=route.model, input=prompts.BROKEN, stream=True):
             if event.type == "response.output_text.delta":
                 text += event.delta
             is_complete = is_complete or event.type == "response.completed"
@@ -260,7 +243,7 @@ def responses_broken(route: Route) -> None:
 
 
 def responses_cancelled(route: Route) -> None:
-    stream = client(route).responses.create(model=route.model, input=LONG, stream=True)
+    stream = client(route).responses.create(model=route.model, input=prompts.LONG, stream=True)
     for event in stream:
         if event.type == "response.output_text.delta":
             break
