@@ -63,7 +63,7 @@ export const PROMPT =
 /** The step that a call belongs to. */
 export function findStep(call: Call): Step {
   const step = steps.find(({ name }) => name === call.name)
-  if (step === undefined) throw new Error(`Nobody planned a call of ${call.name}.`)
+  if (step === undefined) throw new Error(`A call of ${call.name} was not planned.`)
   return step
 }
 

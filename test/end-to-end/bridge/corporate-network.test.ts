@@ -100,7 +100,7 @@ t.test('the end of both certificates is shown, and a renewed one is used without
   await waitUntil(() => isShown(renewed.cert), 'and shown')
 })
 
-t.test('a wrong credential of the proxy is named, and shown to no one', async t => {
+t.test('a wrong credential of the proxy is named, and its value is not shown', async t => {
   const { status, json, text } = await ask('wrong/model')
   t.equal(status, 502)
   t.equal(json.error.code, 'provider_failure')

@@ -297,7 +297,7 @@ t.test('providers 3: the address that was checked is the one that is dialed', as
   t.same(reached, [])
 })
 
-t.test('a redirect to a trap is not followed, whatever is asked', async t => {
+t.test('a redirect to a trap is not followed for any kind of request', async t => {
   const question = { messages: [{ role: 'user', content: 'hi' }] }
   for (const kind of ['chat_compatible', 'messages_compatible', 'content_compatible']) {
     const model = `m/redirect-${kind}`

@@ -99,7 +99,7 @@ t.test(
   }
 )
 
-t.test('a request that was sent stays where it is, whatever comes of it', async t => {
+t.test('a request that was sent goes to no other target, also when it fails', async t => {
   const { url, deployments } = await start(t, ['eu', 'us'])
   for (const deployment of deployments) deployment.act = ({ socket }) => void socket.destroy()
   t.equal((await ask(url, 'talk')).status, 502)

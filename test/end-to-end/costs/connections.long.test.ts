@@ -152,7 +152,7 @@ t.test(
   }
 )
 
-t.test('cost 17: 100,000 pipelined requests that nobody reads harm nobody', async t => {
+t.test('cost 17: 100,000 pipelined requests whose responses are not read harm no other client', async t => {
   const body = JSON.stringify(bodyOf('completions', '[[hang]]'))
   for (const [name, request] of [
     ['liveness', 'GET /health?flood HTTP/1.1\r\nhost: a\r\n\r\n'],

@@ -107,7 +107,7 @@ t.test('keys 5: a response in the background of a key that expires goes on to it
   // The key has a later end now, and its own responses again.
   replaceKeys({ keys: [{ ...client, expiresAtMs: EXPIRES_AT_MS + 1 }] })
   await waitUntil(async () => (await get(path, headers)).json.status === 'completed', 'the response has ended')
-  replaceKeys({ keys: [{ ...client, name: 'somebody-else', expiresAtMs: EXPIRES_AT_MS + 1 }] })
+  replaceKeys({ keys: [{ ...client, name: 'other-client', expiresAtMs: EXPIRES_AT_MS + 1 }] })
   t.equal((await get(path, headers)).status, 404, 'a response belongs to the name of its key')
 })
 

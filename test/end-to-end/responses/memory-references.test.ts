@@ -112,7 +112,7 @@ t.test('a response that still runs cannot be continued', async t => {
   t.match(json.error, { param: 'previous_response_id', message: /still running/ })
 })
 
-t.test('an error names the item of the client, whatever the history has before it', async t => {
+t.test("an error names an item by its place in the client's input, not in the history", async t => {
   const model = chat.aliases.keyed
   const first = await ask('v1', { model, input: 'x' })
   const { json } = await post(url, {

@@ -103,7 +103,7 @@ t.test(
       t.equal('keys_revision' in (await get(`${gateway.url}/ready`)).json, hasFile)
       for (const pid of readChildPids(gateway.process.pid ?? 0)) {
         const isLeft = readFileSync(`/proc/${pid}/environ`, 'utf8').includes(secret)
-        t.notOk(isLeft, 'no child has the variable of a key, whatever its name')
+        t.notOk(isLeft, 'no child process has the variable of a key')
       }
       await gateway.stop()
       t.equal(

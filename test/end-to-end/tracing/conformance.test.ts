@@ -16,7 +16,7 @@ const { emulator, receiver } = gateway
 
 t.test('operations 99: a chat makes exactly one span, without content', async t => {
   const beforeMs = Date.now()
-  const response = await askIn(gateway, 'completions', 'a question of nobody else')
+  const response = await askIn(gateway, 'completions', 'a question of this test alone')
   t.equal(response.status, 200)
   const [span, ...children] = await gateway.spansOf(response)
   const id = response.headers.get('x-request-id')
@@ -41,7 +41,7 @@ t.test('operations 99: a chat makes exactly one span, without content', async t 
     }
   })
   t.notOk('input.value' in (span?.attributes ?? {}))
-  t.notMatch(JSON.stringify(receiver.spans, writeBigInt), /a question of nobody else/)
+  t.notMatch(JSON.stringify(receiver.spans, writeBigInt), /a question of this test alone/)
   t.same(
     children.map(({ name, kind }) => [name, kind]),
     [['chat GigaChat-2', 'CLIENT']]

@@ -41,7 +41,7 @@ const refusals: ReadonlyArray<[status: number, reason: string, send: (family: Fa
   [400, 'no JSON', family => post(urlOf(gateway, family, { model: MODEL }), '{', key)],
   [400, 'no object', family => post(urlOf(gateway, family, { model: MODEL }), '[]', key)],
   [401, 'no key', family => ask(family, 'hi', { headers: {} })],
-  [404, 'an unknown model', family => ask(family, 'hi', { model: 'nobody' })],
+  [404, 'an unknown model', family => ask(family, 'hi', { model: 'no/such/model' })],
   [413, 'a large body', family => ask(family, 'x'.repeat(3000))]
 ]
 
@@ -86,7 +86,7 @@ for (const family of families) {
 
 t.test('refused embeddings have the span of theirs', async t => {
   for (const headers of [key, undefined]) {
-    const response = await post(`${gateway.url}/v1/embeddings`, { model: 'nobody', input: 'a' }, headers)
+    const response = await post(`${gateway.url}/v1/embeddings`, { model: 'no/such/model', input: 'a' }, headers)
     t.equal(response.status, headers === undefined ? 401 : 404)
     const [span] = await spansOf(receiver, response.headers.get('x-request-id'))
     t.match(span, { name: 'Embeddings', attributes: { 'gateway.api_format': 'embeddings', status: 'ERROR' } })

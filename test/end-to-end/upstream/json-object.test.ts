@@ -58,7 +58,7 @@ t.test('decisions.md 55: with any_object it is sent as the schema of any object'
   }
 })
 
-t.test('decisions.md 55: a JSON object with a schema is structured output, whatever the mode', async t => {
+t.test('decisions.md 55: a JSON object with a schema is structured output in every mode', async t => {
   const format = { type: 'json_object', schema }
   for (const gateway of [strict, lenient]) {
     for (const prefix of ['/v1', '/v2']) {

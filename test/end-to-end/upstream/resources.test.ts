@@ -188,7 +188,7 @@ t.test('tokens are counted by the upstream in one call, and the sum is returned'
 
   const sent = received(emulator, '/tokens/count').length
   t.equal((await post(`${gateway.url}/v1beta/models/${model}:countTokens`, {})).json.totalTokens, 0)
-  t.equal(received(emulator, '/tokens/count').length, sent, 'without text nobody is asked')
+  t.equal(received(emulator, '/tokens/count').length, sent, 'without text the provider is not asked')
   for (const [body, status] of [
     [{ status: 404, message: 'No such model' }, 404],
     [{ status: 429, message: 'Too Many Requests' }, 429]
