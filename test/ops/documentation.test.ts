@@ -43,7 +43,7 @@ t.test('every setting that a guide names is a row of the settings table', async 
   }
 })
 
-t.test('no document installs or runs a package of another publisher', async t => {
+t.test('no document installs or runs a package that the project does not declare', async t => {
   const { name, version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const allowed = [`./${name}-${version}.tgz`, ...Object.keys(devDependencies)]
   const documents = ['*.md', '.github/**/*', 'ops/**/*.{md,yaml,service,conf}', 'supervisor/**/*.ts', 'ops/**/*.ts']

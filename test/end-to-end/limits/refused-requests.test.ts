@@ -179,7 +179,7 @@ t.test('keys 6: responses of all routes have the headers of the limits, once the
   const list = (headers = {}) => get(`${gateway.url}/v1/models`, { ...auth(), ...headers })
   const left = 'x-ratelimit-remaining-requests'
   t.equal((await list()).headers.get(left), null, 'this worker knows nothing yet')
-  const messages = [{ role: 'user', content: prompt }]
+  const messages = [{ role: 'user', content: PROMPT }]
   t.equal((await chat({ model: ALIAS, messages })).headers.get(left), '8')
   t.equal((await list()).headers.get(left), '8')
   t.equal((await chat({ model: 'no/such', messages })).headers.get(left), '8', 'unknown model')
@@ -212,8 +212,7 @@ t.test('keys 6: the limits of the key go before the slot of the model', async t 
     { limits: { requestsPerMinute: 1, concurrentRequests: 9 }, env },
     { text, isHeld: true }
   )
-  const [family] = families
-  if (family === undefined) throw new Error('There is a family.')
+  const family = familyOf('completions')
   const held = await openStream(gateway.url, family, question({ isStream: true, headers: auth(FREE_SECRET) }))
   const codes: (string | null)[] = []
   for (let turn = 1; turn <= 2; turn += 1) {
