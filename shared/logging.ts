@@ -8,10 +8,11 @@ import { format } from 'node:util'
 import pino, { type LogFn, type Logger as PinoLogger } from 'pino'
 import { withDeadline } from './deadline.ts'
 import { createLineWriter, type LineWriter, PIPE_PIECE_BYTES } from './line-writer.ts'
-import { createFileWriter, type FileWriterOptions, openLogFile } from './log-file.ts'
+import { createFileWriter, type FileWriterOptions, type LogFile, openLogFile } from './log-file.ts'
 import { escapeJsonLine, writeTextLine } from './log-line.ts'
 import { createRedactor, type Redactor } from './redaction.ts'
 import type { Settings } from './settings.ts'
+import { isStandardStream, leadsTo } from './standard-streams.ts'
 import { createWarningLimiter } from './warning-limiter.ts'
 
 /** The logger of every process: `debug`, `info`, `warn`, `error` and `fatal`, each taking fields and a sentence. */
@@ -172,10 +173,12 @@ function openDestinations(
       else losses.count(output, lines)
     }
   })
-  const file = openLogFile(settings.logFilename, gathering('file'))
-  const stdout = openStdout(output, gathering('stdout'))
+  // A log file such as `/dev/stdout` is no second output: its lines go to that stream alone.
+  const stream = findStandardStream(settings.logFilename, output)
+  const file = stream === undefined ? openLogFile(settings.logFilename, gathering('file')) : NO_FILE
+  const stdout = openStdout(stream ?? output, gathering('stdout'))
   const isText = settings.logFormat === 'text'
-  const isColored = isText && output.isTTY === true
+  const isColored = isText && (stream ?? output).isTTY === true
   /** The only output that the current line goes to. */
   let onlyOutput: Output | undefined
   let isTellingLost = false
@@ -218,6 +221,17 @@ function openDestinations(
     }
   }
   return destinations
+}
+
+const NO_FILE: LogFile = { write: () => undefined, flush: () => undefined, reopen: () => undefined }
+
+/**
+ * The stream that a log file leads to, where it is a link to stdout or stderr: `/dev/stdout`, `/proc/self/fd/1`, or a link of the
+ * operator to one of them. A pipe or a socket behind it cannot be opened, or would get each line twice.
+ */
+function findStandardStream(path: string, stdout: LogOutput): LogOutput | undefined {
+  if (!isStandardStream(path)) return undefined
+  return leadsTo(path, stdout.fd) ? stdout : process.stderr
 }
 
 function openStdout(output: LogOutput, gathering: FileWriterOptions): LineWriter & { settle(): void } {

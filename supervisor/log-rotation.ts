@@ -1,18 +1,9 @@
 // Rotates the runtime log by size. Every process appends to the file; the supervisor alone renames
 // it and then has every process open it anew (operations.md 12).
-import {
-  type BigIntStats,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  unlinkSync
-} from 'node:fs'
+import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Logger } from '../shared/logging.ts'
+import { isStandardStream } from '../shared/standard-streams.ts'
 
 /** Interval between two checks of the size; a file may exceed its limit by what is logged in between. */
 const CHECK_INTERVAL_MS = 1000
@@ -66,20 +57,12 @@ export function createLogRotation(dependencies: LogRotationDependencies, options
 function rotateWhenFull({ file, maxSizeBytes }: LogRotationOptions): string | undefined {
   const status = statSync(file, { bigint: true, throwIfNoEntry: false })
   if (status === undefined || status.size < BigInt(maxSizeBytes)) return undefined
-  const isLink = lstatSync(file).isSymbolicLink()
-  if (isLink && isOutput(status)) return undefined
-  const path = isLink ? realpathSync(file) : file
+  // Renaming the file behind `/dev/stdout` would change nothing but its name.
+  if (isStandardStream(file)) return undefined
+  const path = lstatSync(file).isSymbolicLink() ? realpathSync(file) : file
   const createdAtNs = status.birthtimeNs > 0n ? status.birthtimeNs : status.mtimeNs
   renameSync(path, findFreeName(path, createdAtNs))
   return path
-}
-
-/** Whether this is where stdout or stderr goes, as with `/dev/stdout`: renaming it would change nothing but the name. */
-function isOutput({ dev, ino }: BigIntStats): boolean {
-  return [1, 2].some(descriptor => {
-    const output = fstatSync(descriptor, { bigint: true })
-    return output.dev === dev && output.ino === ino
-  })
 }
 
 /** Two files created in the same microsecond would have one name, so the later one takes the next free microsecond. */

@@ -6,8 +6,9 @@ import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-p
 import type { PriceList } from '../shared/prices.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../shared/profile.ts'
 import { computeConfigRevision } from '../shared/profile-revision.ts'
-import { describeIgnoredLines, parseDotenv } from '../shared/settings/dotenv.ts'
+import { describeIgnoredLines, isUtf16, parseDotenv } from '../shared/settings/dotenv.ts'
 import { describeUnknownName, listSpellings, type ResolvedVariables } from '../shared/settings/resolve.ts'
+import { describeServiceLinks, splitServiceLinks } from '../shared/settings/service-links.ts'
 import {
   resolveEnvironment,
   type SettingIssue,
@@ -67,21 +68,26 @@ const PREFLIGHT_FAILED = 'Provider configuration preflight failed.'
 export interface GivenVariables {
   readonly merged: Readonly<Record<string, string>>
   readonly resolved: ResolvedVariables
-  readonly dotenvWarnings: readonly string[]
+  /** About files and variables that are not read as they stand. */
+  readonly sourceWarnings: readonly string[]
+  /** A file that cannot be read as text. */
+  readonly refusals: readonly StartupErrorDetail[]
   /** Those that hold also where the configuration is refused. */
   readonly warnings: readonly string[]
 }
 
 /** Reads the variables of all sources, the files that they name included. */
 export function readVariables({ environment, options, demo }: PlanSources): GivenVariables {
-  const dotenv = readDotenv(environment, options.envFile)
-  const merged = mergeVariables([dotenv.values, environment, options.variables, demo?.variables ?? {}])
+  const { variables, links } = splitServiceLinks(environment)
+  const dotenv = readDotenv(variables, options.envFile)
+  const sourceWarnings = [...dotenv.warnings, ...describeServiceLinks(links)]
+  const merged = mergeVariables([dotenv.values, variables, options.variables, demo?.variables ?? {}])
   const resolved = resolveEnvironment(merged)
   // The names of a file's credentials look like misspelled settings until it is read.
   const { GATEWAY_CONFIG, GATEWAY_KEYS_FILE } = resolved.variables
   const hasFile = (options.configPath ?? GATEWAY_CONFIG ?? GATEWAY_KEYS_FILE) !== undefined
-  const warnings = hasFile ? dotenv.warnings : [...dotenv.warnings, ...resolved.warnings]
-  return { merged, resolved, dotenvWarnings: dotenv.warnings, warnings }
+  const warnings = hasFile ? sourceWarnings : [...sourceWarnings, ...resolved.warnings]
+  return { merged, resolved, sourceWarnings, refusals: dotenv.refusals, warnings }
 }
 
 /** Returns the frozen plan of a start. Throws `StartupError` with every problem of the settings at once, or the first one of the file. */
@@ -89,6 +95,7 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
   const { options, demo } = sources
   const { merged, resolved } = given
   const { variables } = resolved
+  refuseIfAny(given.refusals)
   const settings = parse(resolved)
   const profilePath = resolveProfilePath({ flag: options.configPath, variable: settings.config })
   // Once the embedded upstream runs, the credentials are its own and no reason to refuse --demo.
@@ -124,7 +131,7 @@ export function planRuntime(sources: PlanSources, given: GivenVariables = readVa
     revisions: Object.freeze({ config: computeConfigRevision(profiles), matrix: matrixRevision }),
     tls: tlsFiles.server,
     warnings: [
-      ...given.dotenvWarnings,
+      ...given.sourceWarnings,
       ...withoutVariables(resolved.warnings, [
         ...listVariableNames(profiles.profiles),
         ...(keysFile?.loaded.variableNames ?? [])
@@ -202,14 +209,21 @@ function mergeVariables(sources: ReadonlyArray<Readonly<Record<string, string | 
 function readDotenv(
   environment: PlanSources['environment'],
   envFile: string | undefined
-): { values: Record<string, string>; warnings: string[] } {
+): { values: Record<string, string>; warnings: string[]; refusals: StartupErrorDetail[] } {
   let text: string
   try {
     text = readTextFile(resolve(envFile ?? '.env'))
   } catch {
     const warnings = envFile === undefined ? [] : ['The file named by --env-path cannot be read; it is ignored.']
-    return { values: {}, warnings }
+    return { values: {}, warnings, refusals: [] }
   }
+  if (isUtf16(text)) return { values: {}, warnings: [], refusals: [WRONG_DOTENV] }
   const { values, ignoredLines } = parseDotenv(text, environment)
-  return { values, warnings: describeIgnoredLines(ignoredLines) }
+  return { values, warnings: describeIgnoredLines(ignoredLines), refusals: [] }
+}
+
+/** Settings of such a file would silently have their defaults. */
+const WRONG_DOTENV: StartupErrorDetail = {
+  reasonId: 'invalid_settings',
+  explanation: 'The .env file is not text in UTF-8; editors and shells of Windows write UTF-16. Save it as UTF-8'
 }

@@ -35,6 +35,11 @@ export function parseDotenv(text: string, environment: Readonly<Record<string, s
   return { values, ignoredLines: findIgnoredLines(text) }
 }
 
+/** Whether a text was read as UTF-8 and is UTF-16: its characters of ASCII have a byte of zero each. No `.env` file has such a byte otherwise. */
+export function isUtf16(text: string): boolean {
+  return text.includes('\0')
+}
+
 function findIgnoredLines(text: string): number[] {
   // An assignment becomes a comment with as many line ends, because a quoted value may span lines.
   const rest = text.replace(ASSIGNMENT, assignment => `#${assignment.replace(/[^\r\n]/g, '')}`)

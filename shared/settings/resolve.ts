@@ -106,6 +106,10 @@ function readSecret(name: string, file: string, options: ResolveOptions): string
     // The system's error contains the path, which must not be printed; the setting's name is enough to find it.
     return { setting: `${name}_FILE`, message: 'must name a readable file' }
   }
+  // PowerShell writes UTF-16 with a byte order mark, which is not UTF-8. A random key may contain zero bytes, so these alone say nothing.
+  if (content.startsWith('\ufffd\ufffd') && content.includes('\0')) {
+    return { setting: `${name}_FILE`, message: 'must name a file in UTF-8, not in UTF-16' }
+  }
   // Editors and `echo` end a file with a newline that is not part of the secret.
   const text = content.replace(/\r?\n$/, '')
   return text === '' ? { setting: `${name}_FILE`, message: 'must name a file that is not empty' } : text

@@ -191,7 +191,11 @@ function runtimeLogRows(add: SectionRows) {
       'json',
       'One JSON object or one readable line per event.'
     ),
-    GATEWAY_LOG_FILENAME: add.withDefault(kind.path, 'gateway.log', 'Log file, written in addition to stdout.'),
+    GATEWAY_LOG_FILENAME: add.withDefault(
+      kind.path,
+      'gateway.log',
+      'Log file, written in addition to stdout; `/dev/stdout` or `/dev/stderr` writes each line there alone and once.'
+    ),
     GATEWAY_LOG_MAX_SIZE: add.withDefault(positive, '10485760', 'Size in bytes at which the log file is rotated.'),
     GATEWAY_LOG_RETENTION_DAYS: add.withDefault(days, '7', 'Age in days at which rotated log files are deleted.'),
     GATEWAY_LOG_REDACT_SENSITIVE: add.withDefault(

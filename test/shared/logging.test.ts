@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, constants, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { execa } from 'execa'
@@ -237,6 +237,40 @@ t.test('a stdout that is a file gets the same lines, and those of a full disk ar
   )
   t.same(readLines(readFileSync(file, 'utf8')).slice(0, 200), lines)
   t.end()
+})
+
+t.test('operations-log-stdout: a log file that leads to stdout or stderr gets each line once', async t => {
+  const directory = createTemporaryFolder(t)
+  const link = join(directory, 'link')
+  symlinkSync('/dev/stdout', link)
+  const calls = [
+    ['warn', { event: 'e' }, 'one'],
+    ['info', { event: 'e' }, 'two']
+  ]
+  const run = (file: string, worker?: number) =>
+    JSON.stringify({ calls, ...(worker !== undefined && { worker }), environment: { GATEWAY_LOG_FILENAME: file } })
+  const messages = (text: string) => readLines(text).map(({ msg }) => msg)
+  // Node gives a child's stdout a socket; the shell puts a pipe in its place.
+  for (const file of ['/dev/fd/1', '/proc/self/fd/1', link]) {
+    const { stdout } = spawnSync(process.execPath, [writer, run(file, 1)], { encoding: 'utf8' })
+    t.same(messages(stdout), ['one', 'two'], file)
+  }
+  const piped = spawnSync('sh', ['-c', '"$@" | cat', 'sh', process.execPath, writer, run('/dev/stdout')], {
+    encoding: 'utf8'
+  })
+  t.same(messages(piped.stdout), ['one', 'two'])
+  const path = join(directory, 'output')
+  const descriptor = openSync(path, 'w')
+  spawnSync(process.execPath, [writer, run('/dev/stdout')], { stdio: ['ignore', descriptor, 'inherit'] })
+  closeSync(descriptor)
+  t.same(messages(readFileSync(path, 'utf8')), ['one', 'two'])
+  const stderr = spawnSync(process.execPath, [writer, run('/dev/stderr')], { encoding: 'utf8' })
+  t.equal(stderr.stdout, '')
+  t.same(messages(stderr.stderr), ['one', 'two'])
+  const both = spawnSync('sh', ['-c', '"$@" 2>&1 | cat', 'sh', process.execPath, writer, run('/dev/stderr')], {
+    encoding: 'utf8'
+  })
+  t.equal(readLines(both.stdout).length, 2)
 })
 
 t.test('lost lines are told once on stdout, and in the file when it takes lines again', async t => {

@@ -250,6 +250,15 @@ t.test('a secret is read from the file that its FILE variable names, without the
   t.same(issuesOf({ GATEWAY_API_KEY_FILE: file }), ['GATEWAY_API_KEY_FILE'])
 })
 
+t.test('a secret in UTF-16, which PowerShell writes, is refused in words; random bytes are not', async t => {
+  const folder = createTemporaryFolder(t)
+  const file = join(folder, 'key')
+  writeFileSync(file, Buffer.from('\ufeffsecret\r\n', 'utf16le'))
+  t.throws(() => parseSettings({ GATEWAY_API_KEY_FILE: file }), { message: /GATEWAY_API_KEY_FILE .*UTF-8/ })
+  writeFileSync(file, Buffer.from([0xff, 1, 0, 2]))
+  t.ok(parseSettings({ GATEWAY_FINGERPRINT_KEY_FILE: file }).fingerprintKey)
+})
+
 t.test('resolved variables give the same settings later, without reading the secret file again', async t => {
   const directory = createTemporaryFolder(t)
   const file = join(directory, 'key')

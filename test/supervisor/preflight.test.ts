@@ -1,6 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { StartupError } from '../../shared/startup-error.ts'
 import type { StartOptions } from '../../supervisor/command-line.ts'
 import { inspectConfiguration } from '../../supervisor/preflight.ts'
 import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
@@ -355,4 +356,61 @@ t.test('keys 14: a faulty keys file ends with 2, its place on stderr and no cont
   t.match(demo.document, { error: { code: 'budget_without_prices' } }, 'the demo has a store of its own')
   for (const { output, warnings } of [missing, short, budget])
     t.notMatch(output + warnings.join(), /hunter2|keys\.json/)
+})
+
+t.test('operations-links-port: the variables of a Service named gateway leave the default port', async t => {
+  const links = {
+    GATEWAY_SERVICE_HOST: '10.96.12.7',
+    GATEWAY_SERVICE_PORT: '8090',
+    GATEWAY_SERVICE_PORT_HTTP: '8090',
+    GATEWAY_PORT_8090_TCP: 'tcp://10.96.12.7:8090',
+    GATEWAY_PORT_8090_TCP_PROTO: 'tcp',
+    GATEWAY_PORT_8090_TCP_PORT: '8090',
+    GATEWAY_PORT_8090_TCP_ADDR: '10.96.12.7',
+    GATEWAY_PORT: 'tcp://10.96.12.7:8090',
+    GATEWAY_METRICS_PORT: 'tcp://10.96.12.8:9090',
+    UPSTREAM_SERVICE_HOST: '10.96.12.9',
+    UPSTREAM_PORT: 'udp://10.96.12.9:53'
+  }
+  const plan = planRuntime({
+    environment: { ...links, UPSTREAM_CREDENTIALS: 'Yzpz' },
+    options: { ...start, variables: {} }
+  })
+  t.equal(plan.settings.port, 8090)
+  const warnings = plan.warnings.filter(warning => /GATEWAY|UPSTREAM/.test(warning))
+  t.equal(warnings.length, 1, warnings.join('\n'))
+  for (const name of Object.keys(links)) t.ok(warnings[0]?.includes(name), name)
+  t.notMatch(warnings[0], /10\.96/)
+
+  const envFile = join(t.testdir({ env: 'GATEWAY_PORT=9000\n' }), 'env')
+  const beside = planRuntime({ environment: links, options: { ...start, envFile, variables: {} } })
+  t.equal(beside.settings.port, 9000, 'a port in the .env file is not replaced by a service link')
+  t.throws(() => planRuntime({ environment: { GATEWAY_PORT: 'tcp' }, options: start }), {
+    code: 'invalid_profile_schema'
+  })
+})
+
+t.test('a .env file in UTF-16 is refused in words, and one in UTF-8 with a byte order mark is read', async t => {
+  const text = 'GATEWAY_PORT=9000\r\n'
+  const folder = t.testdir({
+    marked: Buffer.from(`\ufeff${text}`, 'utf16le'),
+    bare: Buffer.from(text, 'utf16le'),
+    large: Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+    utf8: `\ufeff${text}`
+  })
+  for (const name of ['marked', 'bare', 'large']) {
+    const refused = inspect({}, { envFile: join(folder, name) })
+    t.equal(refused.exitCode, 2, name)
+    t.match(refused.document, { error: { details: [{ reason_id: 'invalid_settings' }] } })
+    const plans = () => planRuntime({ environment: {}, options: { ...start, envFile: join(folder, name) } })
+    try {
+      plans()
+      t.fail('it was read')
+    } catch (error) {
+      if (!StartupError.is(error)) throw error
+      t.match(error.summary, /\.env file is not text in UTF-8.*UTF-16/)
+    }
+  }
+  const plan = planRuntime({ environment: {}, options: { ...start, envFile: join(folder, 'utf8') } })
+  t.equal(plan.settings.port, 9000)
 })
