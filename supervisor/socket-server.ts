@@ -25,7 +25,8 @@ export function createSocketServer(serve: (socket: Socket) => void): SocketServe
   return {
     listen: path =>
       new Promise((resolve, reject) => {
-        server.once('error', reject)
+        // Later errors are those of single connections, such as a lack of descriptors: their workers connect again.
+        server.on('error', reject)
         server.listen(path, () => resolve())
       }),
     drained: () => (connections.size === 0 ? Promise.resolve() : new Promise(resolve => drainListeners.push(resolve))),

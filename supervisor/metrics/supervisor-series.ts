@@ -2,6 +2,7 @@
 // catalog, the concurrency limits of models, shared limits (operations.md 7.5). Loaded only when metrics are on.
 
 import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import { readProcessMemory } from '../../shared/metrics/process-memory.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { SlotUsage } from '../../shared/model-slots.ts'
 import { listRouted } from '../../shared/profile-routes.ts'
@@ -36,9 +37,11 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
   const readSlots = watchSlots(registry, sources)
   const readProviders = watchProviders(registry, sources)
   registry.onCollect(() => {
-    const memory = process.memoryUsage()
-    rss.set(memory.rss)
-    heap.set(memory.heapUsed)
+    const memory = readProcessMemory()
+    if (memory !== undefined) {
+      rss.set(memory.rss)
+      heap.set(memory.heapUsed)
+    }
     catalogAge.set(ageOf(sources.catalog.current(), sources.nowMs()))
     outage?.set(sources.limits.isOutage ? 1 : 0)
     readFleet()

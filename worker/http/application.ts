@@ -1,7 +1,9 @@
 // The HTTP side of a worker: the stages that every request passes, in their order.
 import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
+import type { Logger } from '../../shared/logging.ts'
 import { MODEL_CHARACTERS_MAX } from '../protocols/shared/model.ts'
+import type { RefusedConnection } from './connection-room.ts'
 import { createContextOpener } from './context-opener.ts'
 import { createCorsPolicy } from './cors.ts'
 import { createRequestDescriber } from './describe-request.ts'
@@ -93,7 +95,8 @@ export async function createApplication(
   const listener = createListener(
     (incoming, outgoing) => app.routing(incoming, outgoing),
     unserved,
-    webSockets === undefined ? undefined : isUpgraded
+    webSockets === undefined ? undefined : isUpgraded,
+    createRefusalReport(runtime.log)
   )
   webSockets?.attach(listener.connect)
   return {
@@ -103,6 +106,23 @@ export async function createApplication(
       await listener.close()
       await app.close()
     }
+  }
+}
+
+/** The log itself bounds how often the line is written, but a flood of connections should not even ask it. */
+const REFUSAL_INTERVAL_MS = 60_000
+
+function createRefusalReport(log: Logger): (refused: RefusedConnection) => void {
+  let reportedAtMs = Number.NEGATIVE_INFINITY
+  return refused => {
+    const nowMs = performance.now()
+    if (nowMs - reportedAtMs < REFUSAL_INTERVAL_MS) return
+    reportedAtMs = nowMs
+    const fields = 'cause' in refused ? { err: refused.cause } : { connections_max: refused.connectionsMax }
+    log.warn(
+      { event: 'connections_refused', ...fields },
+      'Connections are refused: this process may open no more descriptors'
+    )
   }
 }
 

@@ -11,6 +11,7 @@ import { http } from '../../shared/node-http.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod } from './body.ts'
 import { canRespond, refuseConnect, sendClientError, toRequestFault } from './client-error.ts'
+import { boundConnections, connectionsMaxOf, type RefusedConnection, readDescriptorUse } from './connection-room.ts'
 import { connectLocally } from './local-connection.ts'
 import { findContext } from './request-context.ts'
 import { type ConnectionHandlers, closeTimedOut, findConnection, receiveRequest } from './served-connection.ts'
@@ -65,11 +66,13 @@ const CLOSE_GRACE_MS = 1000
  * Creates a listener that hands each request to `handle`, and those that cannot be handled to
  * `unserved`.
  * @param isUpgraded whether the route of a request may upgrade its connection; absent where none does, which costs no request anything.
+ * @param onRefused called with each connection that was not accepted
  */
 export function createListener(
   handle: RequestHandler,
   unserved: UnservedRequests,
-  isUpgraded?: (incoming: IncomingMessage) => boolean
+  isUpgraded?: (incoming: IncomingMessage) => boolean,
+  onRefused: (refused: RefusedConnection) => void = () => undefined
 ): Listener {
   const servers: Server[] = []
   /** Serves the connections in memory; it never listens. */
@@ -177,6 +180,7 @@ export function createListener(
     async listen(options) {
       const { host, reusePort, tls } = options
       let { port } = options
+      const connectionsMax = connectionsMaxOf(readDescriptorUse())
       for (const address of await resolveListenAddresses(host)) {
         const server = createServer(tls)
         try {
@@ -186,6 +190,7 @@ export function createListener(
           await stopAccepting()
           throw error
         }
+        boundConnections(server, connectionsMax, onRefused)
         servers.push(server)
         port = (server.address() as AddressInfo).port
       }

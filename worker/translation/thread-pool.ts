@@ -70,7 +70,7 @@ export interface ThreadPoolOptions {
 
 /** Creates a pool without threads; the first task starts one. */
 export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOptions): ThreadPool {
-  let opening: Promise<Piscina> | undefined
+  let opening: Promise<OpenPool> | undefined
   // As many tasks as threads: what waits does so here, where its bound, its deadline and its turn are known.
   const lanes = createLanes(threads, LANES)
   const gates: Record<Lane, Gate> = {
@@ -92,10 +92,26 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
     for (let thread = 0; thread < pool.threads.length; thread++) pool.run(RELEASE_MEMORY).catch(() => undefined)
   }
 
-  async function runInThread<Name extends TaskName>(name: Name, job: Job<Name>): Promise<Result<Name>> {
+  /** A pool that could not be made, or whose thread could not start, does not stay: the next task makes another one. */
+  async function open(): Promise<OpenPool> {
     opening ??= openPool(settings, threads)
-    const pool = await opening
-    const signal = AbortSignal.timeout(TASK_MS_MAX)
+    const own = opening
+    const forget = (): void => {
+      if (opening === own) opening = undefined
+    }
+    try {
+      const opened = await own
+      opened.lost.addEventListener('abort', forget, { once: true })
+      return opened
+    } catch (error) {
+      forget()
+      throw new GatewayError('gateway_overloaded', { cause: error })
+    }
+  }
+
+  async function runInThread<Name extends TaskName>(name: Name, job: Job<Name>): Promise<Result<Name>> {
+    const { pool, lost } = await open()
+    const signal = AbortSignal.any([lost, AbortSignal.timeout(TASK_MS_MAX)])
     const { message, transferList } = detachBytes(name, job)
     const facts = settings.routes.facts && packFacts(settings.routes.facts)
     if (facts !== undefined) message.facts = facts
@@ -130,22 +146,34 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
     },
     async close() {
       clearTimeout(releaseTimer)
-      const pool = await opening
-      await pool?.destroy()
+      const opened = await opening?.catch(() => undefined)
+      await opened?.pool.destroy()
     }
   }
 }
 
+interface OpenPool {
+  readonly pool: Piscina
+  /** Aborted when a thread could not start, for a lack of descriptors, say: the library would let its tasks wait without end. */
+  readonly lost: AbortSignal
+}
+
 /** Loads the pool library on first use: most workers never receive a body that is large enough. */
-async function openPool(settings: ChatConfiguration, threads: number): Promise<Piscina> {
+async function openPool(settings: ChatConfiguration, threads: number): Promise<OpenPool> {
   const { Piscina } = await import('piscina')
-  return new Piscina({
+  const pool = new Piscina({
     filename: join(import.meta.dirname, `thread${extname(import.meta.filename)}`),
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: THREAD_IDLE_MS,
     workerData: { settings }
   })
+  const losing = new AbortController()
+  pool.on('error', (error: unknown) => {
+    losing.abort(error)
+    void pool.destroy().catch(() => undefined)
+  })
+  return { pool, lost: losing.signal }
 }
 
 /** The message to a thread, with the bytes of its job in an ArrayBuffer of their own that is moved instead of being copied. */

@@ -2,6 +2,7 @@
 // connections, tokens (operations.md 7.5). Loaded only when metrics are on.
 
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks'
+import { readProcessMemory } from '../../../shared/metrics/process-memory.ts'
 import type { MetricRegistry } from '../../../shared/metrics/registry.ts'
 
 /** What parts of the worker call while they work. */
@@ -47,9 +48,11 @@ export function startProcessProbes(
   const failures = registry.counter('gateway_upstream_token_refresh_failures_total').with({})
   let pool: { readonly poolTasks: number } | undefined
   registry.onCollect(() => {
-    const memory = process.memoryUsage()
-    rss.set(memory.rss)
-    heap.set(memory.heapUsed)
+    const memory = readProcessMemory()
+    if (memory !== undefined) {
+      rss.set(memory.rss)
+      heap.set(memory.heapUsed)
+    }
     poolTasks.set(pool?.poolTasks ?? 0)
     loop.read()
   })
