@@ -284,7 +284,12 @@ function metricsRows(add: SectionRows) {
     ),
     GATEWAY_METRICS_PORT: add.optional(
       port,
-      'Serve the metrics on this port of 127.0.0.1, with the same path and key, and no longer on `GATEWAY_PORT`.'
+      'Serve the metrics on this port of `GATEWAY_METRICS_HOST`, with the same path and key, and no longer on `GATEWAY_PORT`.'
+    ),
+    GATEWAY_METRICS_HOST: add.withDefault(
+      kind.host,
+      '127.0.0.1',
+      'Address of that port: another one where the scraper runs elsewhere, as in a cluster. It speaks HTTP without TLS.'
     ),
     GATEWAY_METRICS_MAX_MODELS: add.withDefault(
       positive,

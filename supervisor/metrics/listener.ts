@@ -1,5 +1,5 @@
-// The separate listener of `GATEWAY_METRICS_PORT`: serves the metrics on the loopback address and
-// keeps scrapes off the public port (operations.md 7.5).
+// The separate listener of `GATEWAY_METRICS_PORT`: serves the metrics on the loopback address, or on
+// `GATEWAY_METRICS_HOST`, and keeps scrapes off the public port (operations.md 7.5).
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,6 @@ import { chooseMetricsFormat, METRICS_CONTENT_TYPES, type MetricsFormat } from '
 import { http } from '../../shared/node-http.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 
-export const METRICS_HOST = '127.0.0.1'
 /** A scraper sends a short head and reads the response at once. */
 const REQUEST_TIMEOUT_MS = 10_000
 
@@ -21,11 +20,14 @@ export interface MetricsListener {
 
 export interface MetricsListenerOptions {
   readonly port: number
-  readonly settings: Pick<Settings, 'mode' | 'enableApiKeyAuth' | 'keysFile' | 'adminApiKey' | 'metricsPath'>
+  readonly settings: Pick<
+    Settings,
+    'mode' | 'enableApiKeyAuth' | 'keysFile' | 'adminApiKey' | 'metricsHost' | 'metricsPath'
+  >
   readonly keyRing: KeyRing
 }
 
-/** Listens on the loopback address. Rejects with the system's error, such as `EADDRINUSE`. */
+/** Rejects with the system's error, such as `EADDRINUSE`. */
 export async function listenForScrapes(
   { log, scrape, nowMs }: { log: Logger; scrape: (format: MetricsFormat) => Promise<Uint8Array>; nowMs: () => number },
   { port, settings, keyRing }: MetricsListenerOptions
@@ -50,7 +52,7 @@ export async function listenForScrapes(
       sendError(response, { status: 500, code: 'internal_error', message: 'Internal server error' })
     })
   })
-  server.listen({ host: METRICS_HOST, port })
+  server.listen({ host: settings.metricsHost, port })
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,

@@ -6,7 +6,7 @@ import { writeAddress } from '../address.ts'
 import type { KeysSource } from '../keys/keys-in-force.ts'
 import type { RuntimePlan } from '../runtime-plan.ts'
 import { toListenFailure } from '../start-failure.ts'
-import { listenForScrapes, METRICS_HOST, type MetricsListener } from './listener.ts'
+import { listenForScrapes, type MetricsListener } from './listener.ts'
 import { createSupervisorMetrics, type SupervisorMetrics } from './supervisor-metrics.ts'
 
 export interface OpenMetrics {
@@ -26,7 +26,7 @@ export async function openMetrics(
 ): Promise<OpenMetrics> {
   const helpTexts = { gateway_build_info: describeBuild() }
   const metrics = createSupervisorMetrics({ log, nowMs: Date.now }, { modelsMax: settings.metricsMaxModels, helpTexts })
-  const { metricsPort: port } = settings
+  const { metricsPort: port, metricsHost: host } = settings
   let listener: MetricsListener | undefined
   if (port !== undefined) {
     const keyRing = createKeyRing(settings, keys.current())
@@ -35,9 +35,9 @@ export async function openMetrics(
       { log, scrape: metrics.scrape, nowMs: Date.now },
       { port, settings, keyRing }
     ).catch(error => {
-      throw toListenFailure(error, { host: METRICS_HOST, port })
+      throw toListenFailure(error, { host, port })
     })
-    const address = { host: METRICS_HOST, port: listener.port }
+    const address = { host, port: listener.port }
     log.info(
       { event: 'metrics_listening', ...address },
       `Metrics at http://${writeAddress(address)}${settings.metricsPath}`

@@ -16,7 +16,7 @@ async function start(t: Test, env: Record<string, string>, keySet?: KeySet) {
     { port: 0, settings, keyRing }
   )
   t.teardown(() => listener.close())
-  const url = `http://127.0.0.1:${listener.port}/metrics`
+  const url = `http://${settings.metricsHost}:${listener.port}/metrics`
   const codeOf = async (headers: Record<string, string> = {}, query = '') => {
     const { status, json } = await get(url + query, headers)
     return json === undefined ? status : `${status} ${json.error.code}`
@@ -66,3 +66,9 @@ t.test(
     t.equal(await open.codeOf(), 200)
   }
 )
+
+t.test('the metrics port listens on its host, which is the loopback address by default', async t => {
+  t.equal(parseSettings({}).metricsHost, '127.0.0.1')
+  const { codeOf } = await start(t, { GATEWAY_METRICS_HOST: '127.0.0.2' })
+  t.equal(await codeOf(), 200)
+})
