@@ -170,13 +170,25 @@ export class SearchStore {
     const content = (template.template ?? {}) as Json
     checkMembers(content, ['settings', 'mappings', 'aliases'])
     checkMapping((content.mappings ?? {}) as Json)
+    this.#checkPatterns(name, template)
     this.templates.set(name, template)
     return { status: 200, body: { acknowledged: true } }
+  }
+
+  #checkPatterns(name: string, { index_patterns: patterns, priority = 0 }: Json): void {
+    for (const [other, template] of this.templates) {
+      if (other === name || (template.priority ?? 0) !== priority) continue
+      const theirs = template.index_patterns as string[]
+      if (!(patterns as string[]).some(pattern => theirs.some(one => overlap(pattern, one)))) continue
+      const text = `index template [${name}] has index patterns [${patterns}] matching patterns from existing templates [${other}]`
+      throw new RefusedCall(400, 'illegal_argument_exception', text)
+    }
   }
 
   #dataStream(method: string, name: string): Answer {
     const indexes = this.dataStreams.get(name)
     if (method === 'GET') {
+      if (indexes === undefined && this.#indexes.has(name)) return { status: 200, body: { data_streams: [] } }
       if (indexes === undefined) throw new RefusedCall(404, 'index_not_found_exception', `no such index [${name}]`)
       return { status: 200, body: { data_streams: [{ name, indices: indexes.map(index => ({ index_name: index })) }] } }
     }
@@ -362,11 +374,7 @@ export class SearchStore {
   #findTemplate(index: string): { isDataStream: boolean; mappings: Json } | undefined {
     for (const template of this.templates.values()) {
       const patterns = template.index_patterns as string[]
-      if (
-        !patterns.some(pattern => (pattern.endsWith('*') ? index.startsWith(pattern.slice(0, -1)) : index === pattern))
-      ) {
-        continue
-      }
+      if (!patterns.some(pattern => overlap(pattern, index))) continue
       const mappings = ((template.template as Json | undefined)?.mappings as Json | undefined) ?? {}
       return { isDataStream: template.data_stream !== undefined, mappings }
     }
@@ -381,4 +389,15 @@ export class SearchStore {
   #violate(what: string): void {
     this.violations.push(what)
   }
+}
+
+/** Whether some name fits both patterns, whose only wildcard may be a star at the end. */
+function overlap(one: string, other: string): boolean {
+  const isOpen = [one, other].map(pattern => pattern.endsWith('*'))
+  const [first = '', second = ''] = [one, other].map(pattern => pattern.replace(/\*$/, ''))
+  return (
+    first === second ||
+    (isOpen[0] === true && second.startsWith(first)) ||
+    (isOpen[1] === true && first.startsWith(second))
+  )
 }

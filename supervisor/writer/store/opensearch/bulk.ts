@@ -1,6 +1,6 @@
 // The body of a bulk call and the outcome of each of its items (operations.md 8.5).
 import { hasError, type TrafficRecord } from '../../../../shared/traffic/record.ts'
-import { readErrorType, readObject, SearchServerError } from './server.ts'
+import { readErrorReason, readErrorType, readObject, SearchServerError } from './server.ts'
 
 export type BulkAction = 'create' | 'index'
 
@@ -65,7 +65,7 @@ export function readBulkOutcomes(body: unknown, entries: readonly BulkEntry[], a
     const { [action]: result } = readObject(item)
     const { status, _id: id } = readObject(result)
     if (typeof status !== 'number' || id !== entries[index]?.record.id) throw malformed()
-    return readOutcome(status, readErrorType(result), action)
+    return readOutcome(result, status, action)
   })
 }
 
@@ -74,13 +74,17 @@ const REFUSED = new Set([400, 413, 422])
 /** Of status 400, and yet the state of the server: for example it has as many shards as it may have. */
 const SERVER_ERRORS = new Set(['validation_exception', 'index_closed_exception', 'invalid_index_name_exception'])
 
-function readOutcome(status: number, type: string | undefined, action: BulkAction): ItemOutcome {
+function readOutcome(result: unknown, status: number, action: BulkAction): ItemOutcome {
+  const type = readErrorType(result)
   const detail = type === undefined ? String(status) : `${status} ${type}`
   if (status >= 200 && status < 300) return { kind: 'stored' }
   if (status === 409) return action === 'create' ? { kind: 'duplicate' } : { kind: 'busy', detail }
   if (BUSY.has(status)) return { kind: 'busy', detail }
   const isOfDocument = REFUSED.has(status) && (type === undefined || !SERVER_ERRORS.has(type))
-  return { kind: isOfDocument ? 'refused' : 'unavailable', detail }
+  // The reason to refuse a document quotes its values.
+  if (isOfDocument) return { kind: 'refused', detail }
+  const reason = readErrorReason(result)
+  return { kind: 'unavailable', detail: reason === undefined ? detail : `${detail}: ${reason}` }
 }
 
 function malformed(): SearchServerError {

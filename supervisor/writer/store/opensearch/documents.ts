@@ -1,6 +1,6 @@
 // Finds stored documents by id and replaces them. A data stream takes no write to a document by its id: the document is found first, and
 // then replaced in the index that holds it, on the condition that it has not changed meanwhile.
-import { readObject, refuseResponse, type SearchServer, SearchServerError } from './server.ts'
+import { readObject, refuseRecords, refuseResponse, type SearchServer, SearchServerError } from './server.ts'
 
 export interface StoredDocument {
   readonly id: string
@@ -49,7 +49,7 @@ export async function replaceDocument(
     body: source
   })
   if (response.status === 409) return false
-  if (response.status !== 200 && response.status !== 201) throw refuseResponse('the redaction', response)
+  if (response.status !== 200 && response.status !== 201) throw refuseRecords('the redaction', response)
   return true
 }
 

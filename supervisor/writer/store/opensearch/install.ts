@@ -19,7 +19,8 @@ export async function installTarget(server: SearchServer, target: SearchTarget, 
   await prepareDataStream(server, target)
 }
 
-async function installTemplate(server: SearchServer, target: SearchTarget): Promise<void> {
+/** Makes the template where it is missing or older. Rejects with `SearchServerError`. */
+export async function installTemplate(server: SearchServer, target: SearchTarget): Promise<void> {
   const path = `/_index_template/${encodeURIComponent(templateName(target))}`
   const found = await server.call({ method: 'GET', path })
   if (isSuccess(found) && isCurrentTemplate(found.body, target)) return
@@ -68,7 +69,7 @@ async function prepareDataStream(server: SearchServer, { index, isDataStream }: 
     // With an index, the server may lack data streams, or may not show them to this user.
     const isAnswer = isSuccess(found) || found.status === 404 || !isDataStream
     if (!isAnswer) throw refuseResponse('the question for the data stream', found)
-    return isSuccess(found)
+    return isSuccess(found) && isListed(found.body, index)
   }
   if (await exists()) {
     if (isDataStream) return
@@ -78,6 +79,12 @@ async function prepareDataStream(server: SearchServer, { index, isDataStream }: 
   const created = await server.call({ method: 'PUT', path })
   // It fails too when another gateway has created the stream in between.
   if (!isSuccess(created) && !(await exists())) throw refuseResponse('the data stream', created)
+}
+
+/** The server answers 200 with an empty list for the name of a plain index. */
+function isListed(body: unknown, name: string): boolean {
+  const { data_streams: streams } = readObject(body)
+  return Array.isArray(streams) && streams.some((stream: unknown) => readObject(stream).name === name)
 }
 
 function isSuccess({ status }: SearchResponse): boolean {

@@ -115,13 +115,37 @@ export function connectToSearchServer(options: SearchServerOptions): SearchServe
   }
 }
 
-/** The error of a response that was not expected: the call, the status and the server's name of the error, without its text. */
-export function refuseResponse(what: string, { status, body }: SearchResponse): SearchServerError {
-  const type = readErrorType(body)
+/** The error of a response that was not expected: the call, the status, the server's name of the error and its reason. */
+export function refuseResponse(what: string, response: SearchResponse): SearchServerError {
   return new SearchServerError(
-    `The search server answered ${what} with ${status}${type === undefined ? '' : ` (${type})`}.`,
-    status
+    `The search server answered ${what} with ${response.status}${describeError(response)}.`,
+    response.status
   )
+}
+
+/** The same for a call with records: a reason of status 400 may quote them. */
+export function refuseRecords(what: string, { status, body }: SearchResponse): SearchServerError {
+  return refuseResponse(what, {
+    status,
+    body: status === BAD_REQUEST ? { error: { type: readErrorType(body) } } : body
+  })
+}
+
+const BAD_REQUEST = 400
+
+function describeError({ body }: SearchResponse): string {
+  const [type, reason] = [readErrorType(body), readErrorReason(body)]
+  return `${type === undefined ? '' : ` (${type})`}${reason === undefined ? '' : `: ${reason}`}`
+}
+
+const REASON_CHARACTERS_MAX = 400
+
+/** Why the server refuses a call, such as the right that the user lacks. */
+export function readErrorReason(body: unknown): string | undefined {
+  const { error } = readObject(body)
+  const reason = typeof error === 'string' ? error : readObject(error).reason
+  if (typeof reason !== 'string' || reason === '') return undefined
+  return reason.slice(0, REASON_CHARACTERS_MAX).replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
 }
 
 /** The name of the error in the body of a response or of a bulk item, such as `mapper_parsing_exception`. */

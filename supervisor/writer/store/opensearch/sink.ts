@@ -12,9 +12,9 @@ import {
   writeBulkEntry
 } from './bulk.ts'
 import { findStoredIds } from './documents.ts'
-import { installTarget } from './install.ts'
+import { installTarget, installTemplate } from './install.ts'
 import { mergeRedactions, type Redaction, redactRecord, redactStored } from './redaction.ts'
-import { refuseResponse, type SearchResponse, type SearchServer, SearchServerError } from './server.ts'
+import { refuseRecords, type SearchResponse, type SearchServer, SearchServerError } from './server.ts'
 import type { SearchTarget } from './template.ts'
 
 /** Uncompressed bytes of one bulk call: below what servers take, which is 10 MB on small hosted ones. */
@@ -39,8 +39,7 @@ export interface OpensearchSinkDependencies {
 }
 
 /**
- * Creates the sink, which closes the connections to the server. It installs its template with the first write, and again after each
- * failure.
+ * Creates the sink, which closes the connections to the server. It installs its template with the first write and where it is gone.
  */
 export function createOpensearchSink(
   { server, log, random }: OpensearchSinkDependencies,
@@ -57,14 +56,22 @@ export function createOpensearchSink(
 
   async function write(records: readonly TrafficRecord[]): Promise<void> {
     try {
-      if (!isInstalled) await installTarget(server, options, log)
-      isInstalled = true
       await store(records)
     } catch (error) {
       // The next server at this address may be a new one.
       if (!(error instanceof RecordsRefusedError)) isInstalled = false
       throw error
     }
+  }
+
+  /**
+   * Before each bulk call: a server without the template would make an index with types of its own guess from the first records. With the
+   * template it makes a stream or an index that is gone again as it was.
+   */
+  async function prepare(): Promise<void> {
+    if (isInstalled) return installTemplate(server, options)
+    await installTarget(server, options, log)
+    isInstalled = true
   }
 
   async function store(records: readonly TrafficRecord[]): Promise<void> {
@@ -122,12 +129,13 @@ export function createOpensearchSink(
   }
 
   async function sendBulk(entries: readonly BulkEntry[]): Promise<ItemOutcome[]> {
+    await prepare()
     let response: SearchResponse
     try {
       const lines = entries.map(entry => entry.lines).join('')
       response = await server.call({ method: 'POST', path: '/_bulk', lines })
       if (response.status === 200) return readBulkOutcomes(response.body, entries, action)
-      if (response.status !== 413) throw refuseResponse('the bulk call', response)
+      if (response.status !== 413) throw refuseRecords('the bulk call', response)
     } catch (error) {
       noteUncertain(entries)
       throw error

@@ -2,10 +2,13 @@
 // policy that rolls the data stream over and deletes old data (operations.md 8.5).
 
 /** Raised with every change of the template or the policy; an older one on the server is then replaced. */
-export const SEARCH_SCHEMA_VERSION = 2
+export const SEARCH_SCHEMA_VERSION = 3
 
-/** Above the templates with broad patterns that a server may have. */
-const PRIORITY = 200
+/**
+ * Above the templates with broad patterns that a server may have, and above 200, which versions 1 and 2 had with the pattern `<index>*`: the
+ * server takes no two templates of one priority whose patterns overlap.
+ */
+const PRIORITY = 201
 
 /** Lucene takes no longer term than 32 766 bytes, and a character has up to four; client texts such as the model have no bound. */
 const KEYWORD = { type: 'keyword', ignore_above: 8191 }
@@ -61,10 +64,10 @@ export interface SearchTarget {
 export const templateName = ({ index }: SearchTarget) => `${index}-template`
 export const policyName = ({ index }: SearchTarget) => `${index}-policy`
 
-/** The index template. */
+/** The index template, of this one name: with a wildcard behind it `team` would claim `team-blue` too (decisions.md 115). */
 export function writeTemplate({ index, isDataStream }: SearchTarget) {
   return {
-    index_patterns: [`${index}*`],
+    index_patterns: [index],
     ...(isDataStream && { data_stream: {} }),
     priority: PRIORITY,
     version: SEARCH_SCHEMA_VERSION,
@@ -93,7 +96,8 @@ export function writePolicy({ index, retentionDays }: SearchTarget) {
         },
         { name: 'expired', actions: [{ delete: {} }], transitions: [] }
       ],
-      ism_template: [{ index_patterns: [`${index}*`], priority: PRIORITY }]
+      // Compared with the name of the data stream, not with those of its indexes.
+      ism_template: [{ index_patterns: [index], priority: PRIORITY }]
     }
   }
 }

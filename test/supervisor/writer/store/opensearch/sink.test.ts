@@ -8,7 +8,7 @@ import { createRecord, createRecords } from '../../records.ts'
 import { createSink, idsOf, startSink, storedIds } from './support.ts'
 
 t.test(
-  'the first write installs policy, template and data stream, in this order, and the next one only writes',
+  'the first write installs policy, template and data stream, in this order, and the next one asks for the template alone',
   async t => {
     const { server, sink } = await startSink(t)
     const records = createRecords(3)
@@ -26,13 +26,16 @@ t.test(
       ]
     )
     await sink.write(records.slice(2))
-    t.equal(server.calls.length, 8)
+    t.strictSame(
+      server.calls.slice(7).map(({ method, path }) => `${method} ${path}`),
+      ['GET /_index_template/gateway-traffic-template', 'POST /_bulk']
+    )
     t.equal(server.calls.at(-1)?.headers['content-encoding'], 'gzip')
     t.strictSame(storedIds(server), idsOf(records))
     t.same([...server.dataStreams.keys()], ['gateway-traffic'])
     const template = server.templates.get('gateway-traffic-template') as Record<string, Record<string, unknown>>
     t.match(template, {
-      index_patterns: ['gateway-traffic*'],
+      index_patterns: ['gateway-traffic'],
       data_stream: {},
       _meta: { schema_version: SEARCH_SCHEMA_VERSION }
     })
@@ -72,7 +75,7 @@ t.test('another retention replaces the policy', async t => {
       },
       { actions: [{ delete: {} }] }
     ],
-    ism_template: [{ index_patterns: ['gateway-traffic*'] }]
+    ism_template: [{ index_patterns: ['gateway-traffic'] }]
   })
 })
 
@@ -110,6 +113,56 @@ t.test(
     await t.rejects(other.write(createRecords(1)), { name: 'SearchServerError', message: /is a data stream/ })
   }
 )
+
+t.test('an index that exists is one at the second start too', async t => {
+  const { server, sink } = await startSink(t, { isDataStream: false })
+  await sink.write(createRecords(1))
+  await createSink(t, server, { isDataStream: false }).sink.write(createRecords(1))
+  t.strictSame(
+    server.documents().map(({ index }) => index),
+    ['gateway-traffic', 'gateway-traffic']
+  )
+})
+
+t.test('gateways with names of one prefix live on one server, beside the templates of older versions', async t => {
+  const { server, sink } = await startSink(t, { index: 'team' })
+  server.putTemplate('team-template', {
+    index_patterns: ['team*'],
+    priority: 200,
+    data_stream: {},
+    _meta: { schema_version: 2 }
+  })
+  const { sink: blue } = createSink(t, server, { index: 'team-blue' })
+  await blue.write(createRecords(1))
+  await sink.write(createRecords(1))
+  t.strictSame([...server.dataStreams.keys()].sort(), ['team', 'team-blue'])
+  t.match(server.templates.get('team-template'), { index_patterns: ['team'] })
+})
+
+t.test('a stream or a template that is gone is made again before the next write', async t => {
+  for (const isDataStream of [true, false]) {
+    const { server, sink } = await startSink(t, { isDataStream })
+    await sink.write(createRecords(1))
+    server.reset()
+    const records = createRecords(2)
+    await sink.write(records)
+    t.strictSame(storedIds(server), idsOf(records))
+    t.match(server.templates.get('gateway-traffic-template'), { template: { mappings: { dynamic: false } } })
+    t.equal(server.dataStreams.has('gateway-traffic'), isDataStream)
+  }
+})
+
+t.test('the error has the reason of the server', async t => {
+  const { server, sink } = await startSink(t)
+  server.putTemplate('own', { index_patterns: ['gateway-*'], priority: 201 })
+  await t.rejects(sink.write(createRecords(1)), {
+    message:
+      /the index template with 400 \(illegal_argument_exception\): index template \[gateway-traffic-template\] has index patterns/
+  })
+  server.reset()
+  server.failItem = () => ({ status: 403, type: 'cluster_block_exception' })
+  await t.rejects(sink.write(createRecords(1)), { message: /403 cluster_block_exception: as the test wants/ })
+})
 
 t.test('records that are stored already count as stored', async t => {
   const { server, sink } = await startSink(t)
