@@ -228,13 +228,19 @@ export function createCatalogSnapshot(
 
 /** Whether an inventory may be shown without a new discovery: it is not stale and its expiry time is in the future. */
 export function isFresh({ stale, expiresAt }: Pick<ProfileInventory, 'stale' | 'expiresAt'>, nowMs: number): boolean {
-  return !stale && nowMs < Date.parse(expiresAt)
+  return !stale && isAhead(expiresAt, nowMs)
+}
+
+/** A time that is further ahead than the lifetime of an inventory was written before the clock was set back. */
+function isAhead(expiresAt: string, nowMs: number): boolean {
+  const leftMs = Date.parse(expiresAt) - nowMs
+  return leftMs > 0 && leftMs <= CATALOG_TTL_MS
 }
 
 /** Whether a snapshot knows the models of a profile, and needs no new discovery of them. */
 export function isInventoryFresh(snapshot: CatalogSnapshot | undefined, profileId: string, nowMs: number): boolean {
   const known = snapshot?.inventories.find(inventory => inventory.profileId === profileId)
-  return known?.state === 'fresh' && nowMs < Date.parse(known.expiresAt ?? '')
+  return known?.state === 'fresh' && isAhead(known.expiresAt ?? '', nowMs)
 }
 
 const idsOf = new WeakMap<CatalogSnapshot, ReadonlySet<string>>()

@@ -69,7 +69,9 @@ export function createInventoryRecord(dependencies: InventoryRecordDependencies)
   /** The reply to a request that starts no discovery. */
   function findReply(force: boolean): InventoryReply | undefined {
     if (force) return undefined
-    const isPaused = lastFailure !== undefined && nowMs() < nextAttemptAtMs
+    const pauseLeftMs = nextAttemptAtMs - nowMs()
+    // A longer rest shows that the clock was set back.
+    const isPaused = lastFailure !== undefined && pauseLeftMs > 0 && pauseLeftMs <= BACKOFF_LONGEST_MS
     if (inventory !== undefined) return isFresh(inventory, nowMs()) || isPaused ? { kind: 'known' } : undefined
     return isPaused && lastFailure !== undefined && isOptional() ? { kind: 'failure', failure: lastFailure } : undefined
   }

@@ -320,7 +320,7 @@ function createLogMethod(
 
   function reportSuppressed(): void {
     isReportScheduled = false
-    for (const { text, count } of limiter.takeSuppressed(Date.now())) {
+    for (const { text, count } of limiter.takeSuppressed(performance.now())) {
       log().info({ event: 'log_lines_suppressed', count }, `Suppressed ${count} equal lines: ${text}`)
     }
   }
@@ -329,7 +329,7 @@ function createLogMethod(
     let { fields, text } = readParameters(parameters)
     if (redactor !== undefined) text = redactor.redactText(text)
     const isLimited = level === WARN_LEVEL && !UNLIMITED_EVENTS.has(fields?.event)
-    if (isLimited && !limiter.admit(text, Date.now())) {
+    if (isLimited && !limiter.admit(text, performance.now())) {
       if (!isReportScheduled) setTimeout(reportSuppressed, REPORT_INTERVAL_MS).unref()
       isReportScheduled = true
       return

@@ -102,6 +102,8 @@ t.test('bridge 55: a snapshot is fresh at 29.9 seconds and not at 30.0', async t
   t.equal(isFresh(snapshot, 5_000 + 29_900), true)
   t.equal(isFresh(snapshot, 5_000 + 30_000), false)
   t.equal(isFresh({ ...snapshot, stale: true }, 5_001), false)
+  t.equal(isFresh(snapshot, 5_000 - 7_200_000), false, 'the clock was set back')
+  t.equal(isInventoryFresh(snapshot, 'native-upstream', 5_000 - 7_200_000), false)
   t.equal(isInventoryFresh(snapshot, 'native-upstream', 5_000 + 29_900), true)
   t.equal(isInventoryFresh(snapshot, 'native-upstream', 5_000 + 30_000), false)
   t.equal(isInventoryFresh(snapshot, 'other', 5_001), false)

@@ -157,7 +157,9 @@ function createCredentials(
     async fetchToken(headers) {
       const { value, expiresAtMs } = await fetchToken(headers)
       texts.addToken(value)
-      return { value, lifetimeMs: readLifetime(expiresAtMs, shared.now()) }
+      const lifetimeMs = readLifetime(expiresAtMs, shared.now())
+      if (expiresAtMs !== undefined && lifetimeMs === undefined) log.warn({ event: 'clock_ahead' }, CLOCK_AHEAD)
+      return { value, lifetimeMs }
     },
     givenToken: credential.givenToken,
     // Every call would replace a token whose lifetime is shorter than the buffer.
@@ -173,6 +175,9 @@ function createCredentials(
     }
   })
 }
+
+const CLOCK_AHEAD =
+  'An upstream access token had ended when it came: the clock of this host is ahead; the token is used until it is refused'
 
 /**
  * The lifetime of a token that was fetched just now. One that has none left shows that this host's clock is wrong: such a token is
