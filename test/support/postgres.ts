@@ -31,15 +31,20 @@ const OTHERS_MAY_ENTER = 0o001
 const READY = 'database system is ready to accept connections'
 const FLAGS = ['unix_socket_directories=', 'listen_addresses=127.0.0.1', 'fsync=off']
 
-/** Starts a server that is stopped and removed with the test. */
-export async function startPostgres(t: Test): Promise<PostgresServer> {
+/**
+ * Starts a server that is stopped and removed with the test.
+ * @param options.isOfSystem runs the server of the system's packages, whose version is that of the system's `pg_dump`.
+ */
+export async function startPostgres(t: Test, options: { isOfSystem?: boolean } = {}): Promise<PostgresServer> {
   const account = findAccount()
   if (account !== undefined && !canOthersEnter(tmpdir())) {
     throw new Error(`Postgres cannot run: as root it runs as ${UNPRIVILEGED}, who may not enter ${tmpdir()} (TMPDIR).`)
   }
   const folder = createTemporaryFolder(t)
   chmodSync(folder, 0o755)
-  const programs = findPrograms(account === undefined ? undefined : join(folder, 'programs'))
+  const programs = options.isOfSystem
+    ? execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
+    : findPrograms(account === undefined ? undefined : join(folder, 'programs'))
   const data = join(folder, 'data')
   mkdirSync(data, { mode: 0o700 })
   if (account !== undefined) chownSync(data, account.uid, account.gid)
