@@ -16,7 +16,7 @@ import type {
 import type { RetentionCutoffs } from './retention.ts'
 
 /** Raised when a line changes its meaning. */
-export const TRAFFIC_PROTOCOL_VERSION = 3
+export const TRAFFIC_PROTOCOL_VERSION = 4
 
 /** Longest line in bytes: a batch of records with captured bodies. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024

@@ -13,10 +13,13 @@ export interface TrafficFilter {
   readonly route?: string
   readonly method?: string
   readonly provider?: string
+  readonly alias?: string
+  readonly profile_id?: string
   readonly request_id?: string
   readonly trace_id?: string
   readonly api_key_hash?: string
   readonly error_type?: string
+  readonly error_code?: string
   /** Requested or effective. */
   readonly model?: string
   readonly status_code?: number
@@ -24,15 +27,17 @@ export interface TrafficFilter {
   readonly min_latency_ms?: number
   /** Name of the caller. */
   readonly caller?: string
-  /** Name of the gateway's key that the client sent. */
+  /** Name of the gateway's key that the client sent, or `UNKNOWN_KEY`. */
   readonly key?: string
+  /** Whether the client asked for a stream, or got one. */
+  readonly stream?: boolean
   /** A part of an id, a route, a path, a name of a model, provider or caller, or an error; letters A to Z in any case. Searched in a window. */
   readonly q?: string
 }
 
 /**
  * How many records a text search or an estimate reads: the newest ones that the indexed members of
- * the filter select (all members but `q`, `method` and `min_latency_ms`). This bounds the work of a
+ * the filter select (all members but `q`, `method`, `stream` and `min_latency_ms`). This bounds the work of a
  * database.
  */
 export const WINDOW_RECORDS = 10_000
@@ -59,9 +64,22 @@ export type TrafficSummary = {
   readonly metadata: JsonValue
   readonly has_request_body: boolean
   readonly has_response_body: boolean
-  /** Of the gateway's key that the client sent; from the metadata. */
+} & MetadataFacts
+
+/** What a summary shows of the metadata. */
+interface MetadataFacts {
+  /** Of the gateway's key that the client sent. */
   readonly api_key_name: string | null
+  /** The fields of the client that had no effect. */
+  readonly ignored_fields: readonly string[] | null
+  /** Whether the client asked for a stream, or got one. */
+  readonly is_stream: boolean
+  /** From the head of the request to the first text, reasoning or tool call of a stream. */
+  readonly first_content_ms: number | null
 }
+
+/** Stands in sums and filters for every key that the gateway does not know: clients choose such keys, so they are one group. No key has this name. */
+export const UNKNOWN_KEY = '(unknown)'
 
 /** The captured content of a record; null for what was not captured or was redacted. */
 export interface TrafficPayload {
@@ -73,15 +91,37 @@ export interface TrafficPayload {
 export const PAYLOAD_FIELDS = ['request_body', 'request_headers', 'response_body'] as const
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number]
 
-/** What sums are grouped by. They are kept by hour, so a day is made of its hours. */
-export const SUM_KEYS = ['hour', 'day', 'protocol', 'model', 'api_key_hash', 'api_key_name', 'currency'] as const
+/** What sums are grouped by: `time` by buckets. */
+export const SUM_KEYS = [
+  'time',
+  'hour',
+  'day',
+  'protocol',
+  'model',
+  'alias',
+  'profile_id',
+  'provider',
+  'api_key_hash',
+  'api_key_name',
+  'error_code',
+  'currency'
+] as const
 export type SumKeyName = (typeof SUM_KEYS)[number]
 
-/** Sums over hours or days (UTC), models, protocols and keys. */
+/** Lengths of the buckets in seconds. Those below an hour are made of the sums of minutes, the others of the sums of hours. */
+export const BUCKETS_SECONDS = [60, 300, 900, 3600, 86_400] as const
+export type BucketSeconds = (typeof BUCKETS_SECONDS)[number]
+
+/** Sums of minutes are kept so long: a day with buckets of minutes, and the day before to compare it with. */
+export const MINUTE_SUMS_DAYS = 2
+
+/** Sums over time (UTC), models, protocols, keys and errors. */
 export interface SumsRequest {
-  /** Start of an hour, as records write times. */
+  /** Start of a bucket, as records write times. */
   readonly from: string
   readonly to: string
+  /** Hours where it is absent. */
+  readonly bucketSeconds?: BucketSeconds
   readonly by: readonly SumKeyName[]
   /** Of the records with this name of a key alone. */
   readonly key?: string | undefined
@@ -90,13 +130,19 @@ export interface SumsRequest {
 }
 
 export interface SumsRow {
+  /** Start of the bucket. */
+  readonly time: string | null
   readonly hour: string | null
   /** Such as `2026-11-01`. */
   readonly day: string | null
   readonly protocol: string | null
   readonly model: string | null
+  readonly alias: string | null
+  readonly profile_id: string | null
+  readonly provider: string | null
   readonly api_key_hash: string | null
   readonly api_key_name: string | null
+  readonly error_code: string | null
   readonly requests: number
   readonly errors: number
   readonly input_tokens: number
@@ -152,8 +198,22 @@ export function summarize(record: TrafficRecord): TrafficSummary {
     upstream_latency_ms: whole(record.upstream_latency_ms),
     has_request_body: record.request_body_redacted !== undefined,
     has_response_body: record.response_body_redacted !== undefined,
-    api_key_name: readKeyName(record.metadata)
+    ...readMetadataFacts(record.metadata)
   } as TrafficSummary
+}
+
+/** What a summary shows of the metadata of a record. */
+export function readMetadataFacts(metadata: unknown): MetadataFacts {
+  const members: Readonly<Record<string, unknown>> =
+    typeof metadata === 'object' && metadata !== null ? { ...metadata } : {}
+  const { api_key_name: name, ignored_fields: ignored, is_stream, lifecycle, first_token_ms: firstMs } = members
+  return {
+    api_key_name: typeof name === 'string' ? name : null,
+    ignored_fields: Array.isArray(ignored) ? ignored.filter(field => typeof field === 'string') : null,
+    // Older records have the lifecycle alone, which tells of streams that began.
+    is_stream: is_stream === true || (typeof lifecycle === 'string' && lifecycle.startsWith('streaming_')),
+    first_content_ms: typeof firstMs === 'number' ? firstMs : null
+  }
 }
 
 /** The name of the gateway's key in the metadata of a record; null where there is none. */

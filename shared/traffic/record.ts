@@ -27,6 +27,10 @@ export interface TrafficRecord {
   /** The provider's own name of the model; shown nowhere else (decisions.md 15). */
   readonly model_effective?: string
   readonly provider?: string
+  /** The declared name of the model that the request was routed to; absent where no profile declares it. */
+  readonly alias?: string
+  /** The profile of the provider that the request was routed to. */
+  readonly profile_id?: string
   readonly upstream_status_code?: number
   /** Milliseconds with fractions; relational columns round them. */
   readonly latency_ms?: number
@@ -39,8 +43,13 @@ export interface TrafficRecord {
   /** Of the cost: ISO 4217. */
   readonly currency?: string
   readonly error_type?: string
-  /** Only with content capture. */
+  /** Of the gateway's error, such as `unknown_model_alias` (decisions.md 96). */
+  readonly error_code?: string
+  /** The field of the request that the error names. */
+  readonly error_field?: string
+  /** The gateway's own message; a provider's words, which may quote the prompt, only with content capture. Redacted. */
   readonly error_message?: string
+  /** Of a key that the gateway does not know: a known one has its name in the metadata. */
   readonly api_key_hash?: string
   readonly client_ip_hash?: string
   readonly metadata: TrafficMetadata
@@ -64,6 +73,8 @@ export const SUMMARY_MEMBERS = [
   'model_requested',
   'model_effective',
   'provider',
+  'alias',
+  'profile_id',
   'upstream_status_code',
   'latency_ms',
   'upstream_latency_ms',
@@ -73,6 +84,8 @@ export const SUMMARY_MEMBERS = [
   'cost',
   'currency',
   'error_type',
+  'error_code',
+  'error_field',
   'error_message',
   'api_key_hash',
   'client_ip_hash',

@@ -1,5 +1,6 @@
 // How long records are kept: the times before which a purge deletes (operations.md 8.6;
 // field-lessons.md L11 and L12).
+import { MINUTE_SUMS_DAYS } from './query.ts'
 import { writeRecordTime } from './record.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -17,6 +18,8 @@ export interface RetentionCutoffs {
   readonly before: string
   /** but those of failed requests only before this one, which is never later. */
   readonly failedBefore: string
+  /** Sums of minutes are deleted before this time; absent: with the records. */
+  readonly minutesBefore?: string | undefined
 }
 
 /** The time at which something is exactly the given number of days old. */
@@ -26,5 +29,7 @@ export function cutoffOf(nowMs: number, days: number): string {
 
 /** The cutoffs of a purge at this time. */
 export function planCutoffs(nowMs: number, { records, failedRecords = 0 }: RetentionPeriods): RetentionCutoffs {
-  return { before: cutoffOf(nowMs, records), failedBefore: cutoffOf(nowMs, Math.max(records, failedRecords)) }
+  const before = cutoffOf(nowMs, records)
+  const failedBefore = cutoffOf(nowMs, Math.max(records, failedRecords))
+  return { before, failedBefore, minutesBefore: cutoffOf(nowMs, MINUTE_SUMS_DAYS) }
 }

@@ -27,7 +27,13 @@ export const CSV_COLUMNS = [
   'has_response_body',
   'api_key_name',
   'cost',
-  'currency'
+  'currency',
+  'alias',
+  'profile_id',
+  'error_code',
+  'error_field',
+  'is_stream',
+  'first_content_ms'
 ] as const satisfies ReadonlyArray<keyof TrafficSummary>
 
 const LINE_END = '\r\n'

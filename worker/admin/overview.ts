@@ -3,23 +3,32 @@
 import type { ResponseStore } from '../../shared/memory/store.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { SinkHealth } from '../../shared/traffic/messages.ts'
-import type { StoreStatus, SumsRow } from '../../shared/traffic/query.ts'
+import type { StoreStatus, SumKeyName, SumsRow } from '../../shared/traffic/query.ts'
 import { planSinks } from '../../shared/traffic/sinks.ts'
 import type { WriterConnection } from '../traffic/writer-connection.ts'
 import type { SumsQuery } from './queries.ts'
 import { showTime } from './timestamps.ts'
 
 /** The rows have the members that the sums are grouped by, and what was added up. */
-export function showSums({ from, to, by, limit }: SumsQuery, rows: readonly SumsRow[]): object {
-  return { data: rows.map(row => showRow(row, by)), from: showTime(from), to: showTime(to), by, limit }
+export function showSums({ from, to, bucketSeconds, by, limit }: SumsQuery, rows: readonly SumsRow[]): object {
+  const data = rows.map(row => showRow(row, by))
+  return { data, from: showTime(from), to: showTime(to), bucket: bucketSeconds, by, limit }
 }
 
 function showRow(row: SumsRow, by: SumsQuery['by']): object {
-  const { hour, day, protocol, model, api_key_hash, api_key_name, ...sums } = row
-  const shownHour = hour === null ? null : showTime(hour)
-  const keys = { hour: shownHour, day, protocol, model, api_key_hash, api_key_name, currency: row.currency }
-  // The store keeps an empty text for a record without a model or a key.
-  return { ...Object.fromEntries(by.map(name => [name, keys[name] === '' ? null : keys[name]])), ...sums }
+  const { requests, errors, input_tokens, output_tokens, cost, currency } = row
+  const { latency_p50_ms, latency_p95_ms, latency_p99_ms } = row
+  return {
+    ...Object.fromEntries(by.map(name => [name, showKey(name, row[name])])),
+    ...{ requests, errors, input_tokens, output_tokens, cost, currency },
+    ...{ latency_p50_ms, latency_p95_ms, latency_p99_ms }
+  }
+}
+
+function showKey(name: SumKeyName, value: string | null): string | null {
+  // The store keeps an empty text for a record without a model, a key or an error.
+  if (value === null || value === '') return null
+  return name === 'time' || name === 'hour' ? showTime(value) : value
 }
 
 export type WriterState = 'connected' | 'disconnected' | 'absent'

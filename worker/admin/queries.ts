@@ -1,12 +1,22 @@
 // Reads the query strings of the admin API (operations.md 9.1, 9.3 and 9.4). Wrong types are named
 // together with 422, then a wrong cursor or timestamp is refused with 400.
 import type { Settings } from '../../shared/settings.ts'
-import { type PageStart, SUM_KEYS, type SumKeyName, type TrafficFilter } from '../../shared/traffic/query.ts'
+import {
+  BUCKETS_SECONDS,
+  type BucketSeconds,
+  MINUTE_SUMS_DAYS,
+  type PageStart,
+  SUM_KEYS,
+  type SumKeyName,
+  type TrafficFilter
+} from '../../shared/traffic/query.ts'
+import { writeRecordTime } from '../../shared/traffic/record.ts'
 import type { QueryValues } from '../http/families.ts'
 import {
   boolean,
   integer,
   listOf,
+  oneOf,
   optional,
   type ParameterType,
   readParameters,
@@ -37,15 +47,19 @@ const filterParameters = {
   route: filterText,
   method: filterText,
   provider: filterText,
+  alias: filterText,
+  profile_id: filterText,
   request_id: filterText,
   trace_id: filterText,
   api_key_hash: filterText,
   error_type: filterText,
+  error_code: filterText,
   caller: filterText,
   key: filterText,
   model: filterText,
   status_code: optional(unlessEmpty(integer({ min: -INTEGER_MAX, max: INTEGER_MAX }))),
   has_error: optional(unlessEmpty(boolean)),
+  stream: optional(unlessEmpty(boolean)),
   min_latency_ms: optional(unlessEmpty(integer({ min: 0, max: INTEGER_MAX }))),
   q: optional(unlessEmpty(textUpTo(SEARCH_LENGTH_MAX)))
 }
@@ -119,38 +133,60 @@ export function readPurgeQuery(
 export interface SumsQuery {
   readonly from: string
   readonly to: string
+  readonly bucketSeconds: BucketSeconds
   readonly by: readonly SumKeyName[]
   readonly key?: string | undefined
   readonly limit: number
 }
 
-const DAY_SECONDS = 24 * 60 * 60
+const HOUR_SECONDS = 60 * 60
+const DAY_SECONDS = 24 * HOUR_SECONDS
 const SUM_ROWS_MAX = 10_000
+const BUCKET_WORDS = BUCKETS_SECONDS.map(String)
 
 /** An empty text names no group: everything is one sum. */
 const sumKeys: ParameterType<SumKeyName[]> = value => (value === '' ? [] : listOf(SUM_KEYS)(value))
 
 /**
- * The hours and the groups of sums: by default those of the last day, by hour. Hours count whole, the one of `from` included. Raises
+ * The time and the groups of sums: by default those of the last day, by hour. Buckets count whole, the one of `from` included. Raises
  * `invalid_parameter` and `invalid_timestamp`.
  */
 export function readSumsQuery(query: QueryValues, nowMs: number): SumsQuery {
-  const { from, to, by, key, limit } = readParameters('query', query, {
+  const { from, to, by, key, limit, bucket } = readParameters('query', query, {
     from: filterText,
     to: filterText,
+    bucket: withDefault(oneOf(BUCKET_WORDS), String(HOUR_SECONDS)),
     by: withDefault(sumKeys, ['hour']),
     key: filterText,
     limit: withDefault(integer({ min: 1, max: SUM_ROWS_MAX }), 1000)
   })
+  const bucketSeconds = Number(bucket) as BucketSeconds
   const nowSeconds = Math.floor(nowMs / 1000)
-  const first = readBound('from', from ?? String(nowSeconds - DAY_SECONDS)) ?? ''
+  const first = startOfBucket(readBound('from', from ?? String(nowSeconds - DAY_SECONDS)) ?? '', bucketSeconds)
+  if (bucketSeconds < HOUR_SECONDS && first < oldestMinute(nowMs)) throw minutesNotKept()
   return {
-    from: `${first.slice(0, 'YYYY-MM-DDTHH'.length)}:00:00.000000Z`,
+    from: first,
     to: readBound('to', to ?? String(nowSeconds)) ?? '',
+    bucketSeconds,
     by: SUM_KEYS.filter(name => by.includes(name)),
     ...(key !== undefined && { key }),
     limit
   }
+}
+
+function startOfBucket(time: string, seconds: BucketSeconds): string {
+  const startMs = Math.floor(Date.parse(time) / (seconds * 1000)) * seconds * 1000
+  return writeRecordTime(startMs)
+}
+
+/** With an hour more than is kept for certain, which a purge leaves: a page that asks for two days until now is not refused. */
+function oldestMinute(nowMs: number): string {
+  return writeRecordTime(nowMs - (MINUTE_SUMS_DAYS * DAY_SECONDS + HOUR_SECONDS) * 1000)
+}
+
+function minutesNotKept(): GatewayError {
+  const message = `Buckets below ${HOUR_SECONDS} seconds are kept for the last ${MINUTE_SUMS_DAYS} days`
+  return new GatewayError('invalid_parameter', { errors: [{ path: 'query.bucket', message }] })
 }
 
 /** A bound of the filter by time: the records in it are not less exact than its digits. Raises `invalid_timestamp`. */

@@ -2,7 +2,7 @@
 // them. Both relational stores use them.
 import { readNanos } from '../../../shared/prices.ts'
 import type { AuditEntry } from '../../../shared/traffic/messages.ts'
-import { type PayloadField, readKeyName } from '../../../shared/traffic/query.ts'
+import { type PayloadField, readKeyName, UNKNOWN_KEY } from '../../../shared/traffic/query.ts'
 import { hasError, SUMMARY_MEMBERS, type TrafficRecord } from '../../../shared/traffic/record.ts'
 
 /** Columns with the value of the record's member of the same name. */
@@ -103,19 +103,24 @@ function classifyLatency(latencyMs: number): number {
   return low
 }
 
-/** What the sums of one hour are kept by. */
-export interface SumKey {
-  /** Start of the hour, as records write times. */
-  readonly hour: string
-  readonly protocol: string
-  readonly model: string
-  readonly api_key_hash: string
-  readonly api_key_name: string
-  /** Of the cost; empty for records without one. */
-  readonly currency: string
-}
+/** What sums are kept by besides their time. Each is bounded by the configuration, not by what clients send. */
+export const SUM_GROUP_COLUMNS = [
+  'protocol',
+  'model',
+  'api_key_hash',
+  'api_key_name',
+  'currency',
+  'alias',
+  'profile_id',
+  'provider',
+  'error_code'
+] as const
+type SumGroup = { readonly [Name in (typeof SUM_GROUP_COLUMNS)[number]]: string }
 
-export interface Sums extends SumKey {
+interface Sums {
+  /** Start of the hour or the minute, as records write times. */
+  readonly time: string
+  readonly group: SumGroup
   requests: number
   errors: number
   input_tokens: number
@@ -126,15 +131,23 @@ export interface Sums extends SumKey {
   readonly latencies: Map<number, number>
 }
 
-/** The columns of the sums: what they are kept by, and what is added up. */
-export const SUM_KEY_COLUMNS = [
-  'hour',
-  'protocol',
-  'model',
-  'api_key_hash',
-  'api_key_name',
-  'currency'
-] as const satisfies ReadonlyArray<keyof SumKey>
+/** A table of sums, with the column of their time. */
+export interface SumTable {
+  readonly name: string
+  readonly time: 'hour' | 'minute'
+}
+
+export const HOUR_SUMS: SumTable = { name: 'gateway_traffic_sums', time: 'hour' }
+/** Kept for `MINUTE_SUMS_DAYS`, for what a dashboard shows of the last hours. */
+export const MINUTE_SUMS: SumTable = { name: 'gateway_traffic_minutes', time: 'minute' }
+export const SUM_TABLES = [HOUR_SUMS, MINUTE_SUMS] as const
+
+/** The key of a table of sums. */
+export function listSumKeys({ time }: SumTable): string[] {
+  return [time, ...SUM_GROUP_COLUMNS]
+}
+
+/** What is added up. */
 export const SUM_COLUMNS: readonly string[] = Object.freeze([
   'requests',
   'errors',
@@ -146,9 +159,10 @@ export const SUM_COLUMNS: readonly string[] = Object.freeze([
 
 /** The values of the key columns and of `SUM_COLUMNS`. */
 export function writeSumColumns(sum: Sums): ColumnValue[] {
-  const { requests, errors, input_tokens, output_tokens, cost_nanos, latencies } = sum
+  const { time, group, requests, errors, input_tokens, output_tokens, cost_nanos, latencies } = sum
   return [
-    ...SUM_KEY_COLUMNS.map(name => sum[name]),
+    time,
+    ...SUM_GROUP_COLUMNS.map(name => group[name]),
     ...[requests, errors, input_tokens, output_tokens, cost_nanos],
     ...LATENCY_COLUMNS.map((_, latencyClass) => latencies.get(latencyClass) ?? 0)
   ]
@@ -159,27 +173,53 @@ export function startOfHour(time: string): string {
   return `${time.slice(0, 'YYYY-MM-DDTHH'.length)}:00:00.000000Z`
 }
 
-/**
- * Adds the records up by hour, protocol, model, key and currency: a batch becomes a few rows. They are in the order of their keys, so that
- * transactions that change the same rows lock them in the same order.
- */
-export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
-  const sums = new Map<string, Sums>()
+/** The minute of a record's time. */
+export function startOfMinute(time: string): string {
+  return `${time.slice(0, 'YYYY-MM-DDTHH:MM'.length)}:00.000000Z`
+}
+
+/** An index entry of Postgres has about 2700 bytes, and the key of a sum is one. */
+const GROUP_CHARACTERS_MAX = 256
+
+/** What requests that were refused with such a status name is the choice of their clients. */
+const OTHER_MODEL = 'other'
+
+/** The model of a sum. Clients that send unknown names would otherwise add a row for each of them, as in the metrics. */
+function nameModel({ model_requested, model_effective, status_code = 0 }: TrafficRecord): string {
+  const model = model_requested ?? model_effective ?? ''
+  const isRefused = status_code >= 400 && status_code < 500 && status_code !== 429
+  const isUnknown = isRefused && (model_effective === undefined || status_code === 404)
+  return isUnknown && model !== '' ? OTHER_MODEL : model
+}
+
+function groupOf(record: TrafficRecord): SumGroup {
+  const keyName = readKeyName(record.metadata)
+  // Every key that the gateway does not know is of one group: a client may send another one in each request (decisions.md 96).
+  const isUnknownKey = keyName === null && record.api_key_hash !== undefined
+  return {
+    protocol: record.protocol,
+    model: nameModel(record).slice(0, GROUP_CHARACTERS_MAX).toWellFormed(),
+    api_key_hash: isUnknownKey ? UNKNOWN_KEY : '',
+    api_key_name: isUnknownKey ? UNKNOWN_KEY : (keyName ?? ''),
+    currency: record.cost === undefined ? '' : (record.currency ?? ''),
+    alias: (record.alias ?? '').slice(0, GROUP_CHARACTERS_MAX).toWellFormed(),
+    profile_id: record.profile_id ?? '',
+    provider: record.provider ?? '',
+    error_code: record.error_code ?? ''
+  }
+}
+
+/** The sums of records for each table. Rows are in the order of their keys, so that transactions that change the same rows lock them in the same order. */
+export interface RecordSums {
+  readonly table: SumTable
+  readonly sums: readonly Sums[]
+}
+
+/** Adds the records up by minute and by hour, and by their groups: a batch becomes a few rows of each table. */
+export function sumRecords(records: readonly TrafficRecord[]): RecordSums[] {
+  const minutes = new Map<string, Sums>()
   for (const record of records) {
-    const key: SumKey = {
-      hour: startOfHour(record.created_at),
-      protocol: record.protocol,
-      model: record.model_requested ?? record.model_effective ?? '',
-      api_key_hash: record.api_key_hash ?? '',
-      api_key_name: readKeyName(record.metadata) ?? '',
-      currency: record.cost === undefined ? '' : (record.currency ?? '')
-    }
-    const name = JSON.stringify(SUM_KEY_COLUMNS.map(column => key[column]))
-    let sum = sums.get(name)
-    if (sum === undefined) {
-      sum = { ...key, requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, cost_nanos: 0, latencies: new Map() }
-      sums.set(name, sum)
-    }
+    const sum = findSum(minutes, startOfMinute(record.created_at), groupOf(record))
     sum.requests += 1
     if (hasError(record)) sum.errors += 1
     sum.input_tokens += record.input_tokens ?? 0
@@ -188,5 +228,35 @@ export function sumRecords(records: readonly TrafficRecord[]): Sums[] {
     const latencyClass = classifyLatency(record.latency_ms ?? 0)
     sum.latencies.set(latencyClass, (sum.latencies.get(latencyClass) ?? 0) + 1)
   }
+  const hours = new Map<string, Sums>()
+  for (const minute of minutes.values()) addSum(findSum(hours, startOfHour(minute.time), minute.group), minute)
+  return [
+    { table: HOUR_SUMS, sums: inOrder(hours) },
+    { table: MINUTE_SUMS, sums: inOrder(minutes) }
+  ]
+}
+
+function findSum(sums: Map<string, Sums>, time: string, group: SumGroup): Sums {
+  const key = JSON.stringify([time, ...SUM_GROUP_COLUMNS.map(column => group[column])])
+  const known = sums.get(key)
+  if (known !== undefined) return known
+  const counts = { requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, cost_nanos: 0 }
+  const sum: Sums = { time, group, ...counts, latencies: new Map() }
+  sums.set(key, sum)
+  return sum
+}
+
+function addSum(sum: Sums, part: Sums): void {
+  sum.requests += part.requests
+  sum.errors += part.errors
+  sum.input_tokens += part.input_tokens
+  sum.output_tokens += part.output_tokens
+  sum.cost_nanos += part.cost_nanos
+  for (const [latencyClass, count] of part.latencies) {
+    sum.latencies.set(latencyClass, (sum.latencies.get(latencyClass) ?? 0) + count)
+  }
+}
+
+function inOrder(sums: ReadonlyMap<string, Sums>): Sums[] {
   return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
 }

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../../shared/json.ts'
 import { readAmount } from '../../../shared/prices.ts'
 import {
   type Estimate,
-  readKeyName,
+  readMetadataFacts,
   type StoreStatus,
   type SumsRow,
   type TrafficPayload,
@@ -25,7 +25,7 @@ export function readSummary(row: Row): TrafficSummary {
     metadata,
     has_request_body: Boolean(row.has_request_body),
     has_response_body: Boolean(row.has_response_body),
-    api_key_name: readKeyName(metadata)
+    ...readMetadataFacts(metadata)
   } as TrafficSummary
 }
 
@@ -61,12 +61,17 @@ export function readSums(row: Row): SumsRow {
   const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null)
   const count = (name: string) => Number(row[name] ?? 0)
   return {
+    time: text('time'),
     hour: text('hour'),
     day: text('day'),
     protocol: text('protocol'),
     model: text('model'),
+    alias: text('alias'),
+    profile_id: text('profile_id'),
+    provider: text('provider'),
     api_key_hash: text('api_key_hash'),
     api_key_name: text('api_key_name'),
+    error_code: text('error_code'),
     requests: count('requests'),
     errors: count('errors'),
     input_tokens: count('input_tokens'),

@@ -3,12 +3,14 @@
 import type { PurgeRequest } from '../../../shared/traffic/messages.ts'
 import {
   type PageRequest,
+  type SumKeyName,
   type SumsRequest,
   type TrafficFilter,
+  UNKNOWN_KEY,
   WINDOW_RECORDS
 } from '../../../shared/traffic/query.ts'
 import type { RetentionCutoffs } from '../../../shared/traffic/retention.ts'
-import { FLAG_COLUMNS, MEMBER_COLUMNS, SUM_COLUMNS } from './columns.ts'
+import { FLAG_COLUMNS, HOUR_SUMS, MEMBER_COLUMNS, MINUTE_SUMS, SUM_COLUMNS } from './columns.ts'
 
 export interface Dialect {
   /** Placeholder of the value with this number, counted from 1. */
@@ -23,6 +25,10 @@ export interface Dialect {
   byId(column: string): { readonly table: string; readonly condition?: string }
   /** Selects the day of a time in UTC, such as `2026-11-01`. */
   selectDay(column: string): string
+  /** The start of the bucket of so many seconds that a time is in; the buckets divide an hour, or are a day in UTC. */
+  startOfBucket(column: string, seconds: number): string
+  /** Whether a boolean member of the metadata is true; never null. */
+  isMemberTrue(path: readonly string[]): string
   /** A member of the metadata as text, word for word the expression of its index where it has one. */
   selectMember(path: readonly string[]): string
   /** The condition that a text contains a part, which has no letter A to Z; letters of the text count as small ones. */
@@ -44,10 +50,13 @@ const EQUAL_COLUMNS = [
   'protocol',
   'route',
   'provider',
+  'alias',
+  'profile_id',
   'request_id',
   'trace_id',
   'api_key_hash',
   'error_type',
+  'error_code',
   'status_code'
 ] as const satisfies ReadonlyArray<keyof TrafficFilter>
 
@@ -59,11 +68,16 @@ const SEARCHED_COLUMNS = [
   'provider',
   'model_requested',
   'model_effective',
+  'alias',
+  'profile_id',
   'error_type',
+  'error_code',
+  'error_field',
   'error_message'
 ] as const
 const CALLER = ['annotations', 'caller', 'name'] as const
 const KEY_NAME = ['api_key_name'] as const
+const IS_STREAM = ['is_stream'] as const
 const SEARCHED_MEMBERS = [['path'], CALLER] as const
 
 class StatementWriter {
@@ -88,7 +102,7 @@ class StatementWriter {
 
   conditions({ filter, start }: Pick<PageRequest, 'filter' | 'start'>): string[] {
     const conditions: string[] = []
-    const { from, to, method, has_error, min_latency_ms, caller, key } = filter
+    const { from, to, method, has_error, min_latency_ms, caller, key, stream } = filter
     if (from !== undefined) conditions.push(`created_at >= ${this.value(from)}`)
     if (to !== undefined) conditions.push(`created_at <= ${this.value(to)}`)
     for (const column of EQUAL_COLUMNS) {
@@ -97,8 +111,12 @@ class StatementWriter {
     }
     if (has_error !== undefined) conditions.push(has_error ? IS_FAILED : IS_NOT_FAILED)
     if (caller !== undefined) conditions.push(this.#isMember(CALLER, caller))
-    if (key !== undefined) conditions.push(this.#isMember(KEY_NAME, key))
+    if (key !== undefined) conditions.push(key === UNKNOWN_KEY ? this.#isOfUnknownKey() : this.#isMember(KEY_NAME, key))
     if (method !== undefined) conditions.push(this.#dialect.isWalked(`method = ${this.value(method)}`))
+    if (stream !== undefined) {
+      const isStream = this.#dialect.isMemberTrue(IS_STREAM)
+      conditions.push(this.#dialect.isWalked(stream ? isStream : `NOT ${isStream}`))
+    }
     if (min_latency_ms !== undefined) {
       conditions.push(this.#dialect.isWalked(`latency_ms >= ${this.value(min_latency_ms)}`))
     }
@@ -112,6 +130,11 @@ class StatementWriter {
     return `${this.#dialect.selectMember(path)} = ${this.value(wanted)}`
   }
 
+  /** The predicate of the partial index of these records, word for word. */
+  #isOfUnknownKey(): string {
+    return `(api_key_hash IS NOT NULL AND ${this.#dialect.selectMember(KEY_NAME)} IS NULL)`
+  }
+
   isExpired({ before, failedBefore }: RetentionCutoffs): string {
     const isOld = `created_at < ${this.value(before)}`
     return failedBefore === before
@@ -120,8 +143,12 @@ class StatementWriter {
   }
 
   /** The conditions that are left for the rows of `selectWindow`. */
-  conditionsInWindow({ q, method, min_latency_ms }: TrafficFilter): string[] {
-    const walked = { ...(method !== undefined && { method }), ...(min_latency_ms !== undefined && { min_latency_ms }) }
+  conditionsInWindow({ q, method, stream, min_latency_ms }: TrafficFilter): string[] {
+    const walked = {
+      ...(method !== undefined && { method }),
+      ...(stream !== undefined && { stream }),
+      ...(min_latency_ms !== undefined && { min_latency_ms })
+    }
     const conditions = this.conditions({ filter: walked, start: NEWEST })
     if (q === undefined) return conditions
     const part = q.replace(/[A-Z]+/g, letters => letters.toLowerCase())
@@ -202,8 +229,8 @@ function selectFoundIds({ filter, start, limit }: PageRequest, writer: Statement
 export function selectEstimate(filter: TrafficFilter, dialect: Dialect): Statement {
   const writer = new StatementWriter(dialect)
   const size = WINDOW_RECORDS + 1
-  const { q, method, min_latency_ms, model, ...indexed } = filter
-  const isWhole = [q, method, min_latency_ms, model].every(value => value === undefined)
+  const { q, method, stream, min_latency_ms, model, ...indexed } = filter
+  const isWhole = [q, method, stream, min_latency_ms, model].every(value => value === undefined)
   // Without further conditions all records count, and an index is sufficient.
   const window = isWhole
     ? selectRows({ filter: indexed, start: NEWEST }, writer, { columns: ['1 AS one'], tail: `LIMIT ${size}` })
@@ -221,10 +248,11 @@ const NEWEST = { kind: 'offset', offset: 0 } as const
 
 /** The newest records that the conditions with an index select, with what the other conditions ask for: no table is joined with so many. */
 function selectWindow(filter: TrafficFilter, writer: StatementWriter, limit: number): string {
-  const { q, method, min_latency_ms, ...indexed } = filter
+  const { q, method, stream, min_latency_ms, ...indexed } = filter
   const columns = [
     ...KEY_COLUMNS,
     ...(method === undefined ? [] : ['method']),
+    ...(stream === undefined ? [] : ['metadata']),
     ...(min_latency_ms === undefined ? [] : ['latency_ms']),
     ...(q === undefined ? [] : [writer.searchedText()])
   ]
@@ -274,18 +302,28 @@ const selectSum = (name: string) => `sum(${name === 'cost_nanos' ? 'cost_nanos *
 const CURRENCIES = ["count(DISTINCT nullif(currency, '')) AS currencies", 'max(currency) AS cost_currency']
 
 /** Adds the kept sums up; the percentiles are made of the latency classes. */
-export function selectSums({ from, to, by, key, limit }: SumsRequest, dialect: Dialect): Statement {
+export function selectSums(request: SumsRequest, dialect: Dialect): Statement {
+  const { from, to, by, key, limit, bucketSeconds = HOUR_SECONDS } = request
   const writer = new StatementWriter(dialect)
-  const selected = { hour: `${dialect.selectTime('hour')} AS hour`, day: `${dialect.selectDay('hour')} AS day` }
-  const keys = by.map(name => (name === 'hour' || name === 'day' ? selected[name] : name))
-  const columns = [...keys, ...SUM_COLUMNS.map(selectSum), ...CURRENCIES]
-  const group = by.length === 0 ? '' : `GROUP BY ${by.join(', ')} ORDER BY ${by.join(', ')}`
-  const conditions = [`hour >= ${writer.value(from)}`, `hour <= ${writer.value(to)}`]
+  const { name: table, time } = bucketSeconds < HOUR_SECONDS ? MINUTE_SUMS : HOUR_SUMS
+  const timeOf = (seconds: number) => dialect.selectTime(dialect.startOfBucket(time, seconds))
+  const selected: { readonly [Name in SumKeyName]?: string } = {
+    time: `${timeOf(bucketSeconds)} AS "time"`,
+    hour: `${timeOf(HOUR_SECONDS)} AS "hour"`,
+    day: `${dialect.selectDay(time)} AS "day"`
+  }
+  const columns = [...by.map(name => selected[name] ?? name), ...SUM_COLUMNS.map(selectSum), ...CURRENCIES]
+  // By number: a name would be that of the column, where the table has one.
+  const numbers = by.map((_, index) => index + 1).join(', ')
+  const group = by.length === 0 ? '' : `GROUP BY ${numbers} ORDER BY ${numbers}`
+  const conditions = [`${time} >= ${writer.value(from)}`, `${time} <= ${writer.value(to)}`]
   if (key !== undefined) conditions.push(`api_key_name = ${writer.value(key)}`)
-  const sql = `SELECT ${columns.join(', ')} FROM gateway_traffic_sums
+  const sql = `SELECT ${columns.join(', ')} FROM ${table}
     ${where(conditions)} ${group} LIMIT ${writer.value(limit)}`
   return { sql, values: writer.values }
 }
+
+const HOUR_SECONDS = 3600
 
 function summaryColumns(dialect: Dialect): string[] {
   return [...MEMBER_COLUMNS, ...FLAG_COLUMNS].map(column => {

@@ -197,11 +197,12 @@ t.test('operations 87: a record, its request, its response, and the newest recor
   t.equal(status, 200)
   t.same(Object.keys(json), [
     ...'id created_at request_id trace_id span_id protocol route method status_code model_requested'.split(' '),
-    ...'model_effective provider upstream_status_code latency_ms upstream_latency_ms input_tokens'.split(' '),
-    ...'output_tokens total_tokens cost currency error_type error_message api_key_hash client_ip_hash metadata'.split(
+    ...'model_effective provider alias profile_id upstream_status_code latency_ms upstream_latency_ms'.split(' '),
+    ...'input_tokens output_tokens total_tokens cost currency error_type error_code error_field error_message'.split(
       ' '
     ),
-    ...['has_request_body', 'has_response_body', 'api_key_name']
+    ...'api_key_hash client_ip_hash metadata has_request_body has_response_body api_key_name ignored_fields'.split(' '),
+    ...['is_stream', 'first_content_ms']
   ])
   t.match(json, {
     id: ids[3],
@@ -276,15 +277,15 @@ t.test('operations 88: exports have one line for each record, CSV without conten
     rows[0],
     'id,created_at,request_id,trace_id,span_id,protocol,route,method,status_code,model_requested,model_effective,provider,' +
       'upstream_status_code,latency_ms,upstream_latency_ms,input_tokens,output_tokens,total_tokens,error_type,api_key_hash,' +
-      'has_request_body,has_response_body,api_key_name,cost,currency'
+      'has_request_body,has_response_body,api_key_name,cost,currency,alias,profile_id,error_code,error_field,is_stream,first_content_ms'
   )
   t.equal(rows.length, 6)
   t.equal(rows[5], '')
   t.equal(
     rows[1],
-    `${ids[3]},2026-01-05T00:00:03.000000+00:00,3,t,,anthropic,/v1/messages,POST,200,,,,,,,,,,,k,True,True,team,0.25,USD`
+    `${ids[3]},2026-01-05T00:00:03.000000+00:00,3,t,,anthropic,/v1/messages,POST,200,,,,,,,,,,,k,True,True,team,0.25,USD,,,,,False,`
   )
-  t.match(rows[2], /,False,False,,,$/)
+  t.match(rows[2], /,False,False,,,,,,,,False,$/)
   t.notMatch(csv.text, /request text|response text|secret_text/)
   t.equal((await logs('/export.csv?request_id=none')).text.split('\r\n').length, 2, 'only the header')
   t.ok((await logs('/export.csv?request_id=4')).text.includes(`"${HOSTILE.replaceAll('"', '""')}"`))
@@ -320,9 +321,10 @@ t.test('sums are added up over whole hours, by what the query names', async t =>
     by: ['hour', 'model'],
     data: [
       { hour: '2026-01-05T00:00:00.000000+00:00', model: null, requests: 1, errors: 0 },
-      {},
       { model: 'a', requests: 1, latency_p50_ms: 12 },
-      { model: 'b', requests: 2, errors: 2 }
+      { model: 'b', requests: 2, errors: 2 },
+      // A name that no model has (decisions.md 96).
+      { model: 'other', requests: 1, errors: 1 }
     ]
   })
   const [whole, ...others] = (await logs('/sums?from=2026-01-05&to=2026-01-05&by=protocol&limit=1')).json.data
@@ -339,12 +341,25 @@ t.test('sums are added up over whole hours, by what the query names', async t =>
   const keys = (await logs('/sums?from=2026-01-05&to=2026-01-06&by=day,api_key_name')).json
   t.same(keys.by, ['day', 'api_key_name'])
   t.match(keys.data, [
-    { day: '2026-01-05', api_key_name: null, requests: 4, cost: null, currency: null },
+    { day: '2026-01-05', api_key_name: null, requests: 3, cost: null, currency: null },
+    { day: '2026-01-05', api_key_name: '(unknown)', requests: 1, errors: 1 },
     { day: '2026-01-05', api_key_name: 'team', requests: 1, errors: 0, cost: 0.25, currency: 'USD' }
   ])
   t.match((await logs('/sums?from=2026-01-05&to=2026-01-06&by=&key=team')).json.data, [{ requests: 1 }])
   t.same((await logs('/sums?from=2026-01-05&to=2026-01-06&by=day&key=none')).json.data, [])
   t.same((await logs('/sums')).json.data, [], 'the last day')
+  const days = (await logs('/sums?from=2026-01-05T10:00:00Z&to=2026-01-06&bucket=86400&by=time')).json
+  t.match(days, { from: '2026-01-05T00:00:00.000000+00:00', bucket: 86_400, by: ['time'] })
+  t.match(days.data, [{ time: '2026-01-05T00:00:00.000000+00:00', requests: 5 }])
+  const minutes = await logs('/sums?bucket=300&by=time,alias,profile_id,error_code,provider')
+  t.match(minutes.json, { bucket: 300, by: ['time', 'alias', 'profile_id', 'provider', 'error_code'], data: [] })
+  const old = await logs('/sums?from=2026-01-05&bucket=900&by=time')
+  t.equal(old.status, 422)
+  const message = 'Buckets below 3600 seconds are kept for the last 2 days'
+  t.same(old.json.error.errors, [{ path: 'query.bucket', message }])
+  t.match((await logs('/sums?bucket=7')).json.error.errors, [
+    { path: 'query.bucket', message: "Input should be '60', '300', '900', '3600' or '86400'" }
+  ])
   t.match((await logs('/sums?by=hour,secret&limit=0')).json.error.errors, [
     { path: 'query.by' },
     { path: 'query.limit' }

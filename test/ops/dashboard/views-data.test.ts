@@ -12,12 +12,17 @@ const range = lastHours(3, nowMs)
 
 function row(hour: string, members: Partial<SumsRow>): SumsRow {
   return {
+    time: null,
     hour,
     day: null,
     protocol: null,
     model: null,
+    alias: null,
+    profile_id: null,
+    provider: null,
     api_key_hash: null,
     api_key_name: null,
+    error_code: null,
     requests: 10,
     errors: 1,
     input_tokens: 5,

@@ -8,14 +8,14 @@ function summaryWith(members: Partial<TrafficSummary>): TrafficSummary {
   return { ...summarize(createRecord()), ...members }
 }
 
-t.test('the header has the 25 columns of the contract', async t => {
+t.test('the header has the 31 columns of the contract', async t => {
   t.equal(
     CSV_HEADER,
     'id,created_at,request_id,trace_id,span_id,protocol,route,method,status_code,model_requested,model_effective,provider,' +
       'upstream_status_code,latency_ms,upstream_latency_ms,input_tokens,output_tokens,total_tokens,error_type,api_key_hash,' +
-      'has_request_body,has_response_body,api_key_name,cost,currency\r\n'
+      'has_request_body,has_response_body,api_key_name,cost,currency,alias,profile_id,error_code,error_field,is_stream,first_content_ms\r\n'
   )
-  t.equal(CSV_COLUMNS.length, 25)
+  t.equal(CSV_COLUMNS.length, 31)
 })
 
 t.test('null is empty, booleans are words, times have an offset, and only what needs quotes has them', async t => {
@@ -23,12 +23,12 @@ t.test('null is empty, booleans are words, times have an offset, and only what n
   const row = writeCsvRow(summaryWith({ id, trace_id: 'a,"b"\r\n', latency_ms: 12, has_request_body: true }))
   t.equal(
     row,
-    `${id},2026-01-05T10:00:00.123456+00:00,request,"a,""b""\r\n",,openai,/v1/chat/completions,POST,200,,,,,12,,,,,,,True,False,,,\r\n`
+    `${id},2026-01-05T10:00:00.123456+00:00,request,"a,""b""\r\n",,openai,/v1/chat/completions,POST,200,,,,,12,,,,,,,True,False,,,,,,,,False,\r\n`
   )
 })
 
 t.test('keys 17: a cost is a number with its currency', async t => {
-  t.ok(writeCsvRow(summaryWith({ cost: 0.001234567, currency: 'USD' })).endsWith(',0.001234567,USD\r\n'))
+  t.ok(writeCsvRow(summaryWith({ cost: 0.001234567, currency: 'USD' })).endsWith(',0.001234567,USD,,,,,False,\r\n'))
 })
 
 t.test('a cell that a spreadsheet would run is a text', async t => {
@@ -50,7 +50,7 @@ t.test('a row with any cells is read back as these cells', async () => {
       const read = ['request_id', 'trace_id', 'model_requested', 'error_type'].map(
         name => cells[CSV_COLUMNS.indexOf(name as never)]
       )
-      return cells.length === 25 && expected.every((text, index) => read[index] === text)
+      return cells.length === 31 && expected.every((text, index) => read[index] === text)
     })
   )
 })

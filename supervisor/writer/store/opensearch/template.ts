@@ -35,8 +35,12 @@ const PROPERTIES = {
       'model_requested',
       'model_effective',
       'provider',
+      'alias',
+      'profile_id',
       'currency',
       'error_type',
+      'error_code',
+      'error_field',
       'api_key_hash',
       'client_ip_hash'
     ],
@@ -48,7 +52,14 @@ const PROPERTIES = {
   has_error: { type: 'boolean' },
   error_message: { type: 'text' },
   // Only named members are indexed: members of any name would use the index up, and two types of one name refuse documents.
-  metadata: { type: 'object', properties: each(['lifecycle', 'path', 'model_source', 'api_key_name'], KEYWORD) },
+  metadata: {
+    type: 'object',
+    properties: {
+      ...each(['lifecycle', 'path', 'model_source', 'api_key_name', 'ignored_fields'], KEYWORD),
+      is_stream: { type: 'boolean' },
+      first_token_ms: FLOAT
+    }
+  },
   request_headers_redacted: NOT_INDEXED,
   request_body_redacted: NOT_INDEXED,
   response_body_redacted: NOT_INDEXED

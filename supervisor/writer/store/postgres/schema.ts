@@ -121,7 +121,33 @@ const STEPS: readonly string[] = [
    ALTER TABLE gateway_traffic_sums ADD COLUMN currency text NOT NULL DEFAULT '';
    ALTER TABLE gateway_traffic_sums ADD COLUMN cost_nanos bigint NOT NULL DEFAULT 0;
    ALTER TABLE gateway_traffic_sums DROP CONSTRAINT gateway_traffic_sums_pkey;
-   ALTER TABLE gateway_traffic_sums ADD PRIMARY KEY (hour, protocol, model, api_key_hash, api_key_name, currency);`
+   ALTER TABLE gateway_traffic_sums ADD PRIMARY KEY (hour, protocol, model, api_key_hash, api_key_name, currency);`,
+  // Why and who (decisions.md 96): the error, the alias and the profile of a record, and sums by them and by minute. Known keys have no
+  // hash any more, so its index has entries of unknown ones alone.
+  `${['alias', 'profile_id', 'error_code', 'error_field']
+    .map(column => `ALTER TABLE gateway_traffic_logs ADD COLUMN ${column} text;`)
+    .join('\n   ')}
+   DROP INDEX ix_gateway_traffic_logs_api_key_hash;
+   ${['alias', 'profile_id', 'error_code', 'api_key_hash']
+     .map(
+       column => `CREATE INDEX ix_gateway_traffic_logs_${column} ON gateway_traffic_logs (${column}, created_at, id)
+     WHERE ${column} IS NOT NULL;`
+     )
+     .join('\n   ')}
+   CREATE INDEX ix_gateway_traffic_logs_unknown_key ON gateway_traffic_logs (created_at, id)
+     WHERE api_key_hash IS NOT NULL AND (metadata #>> '{api_key_name}') IS NULL;
+   ${['alias', 'profile_id', 'provider', 'error_code']
+     .map(column => `ALTER TABLE gateway_traffic_sums ADD COLUMN ${column} text NOT NULL DEFAULT '';`)
+     .join('\n   ')}
+   ALTER TABLE gateway_traffic_sums DROP CONSTRAINT gateway_traffic_sums_pkey;
+   CREATE TABLE gateway_traffic_minutes (LIKE gateway_traffic_sums INCLUDING DEFAULTS);
+   ALTER TABLE gateway_traffic_minutes RENAME COLUMN hour TO minute;
+   ${['hour', 'minute']
+     .map(
+       time => `ALTER TABLE gateway_traffic_${time === 'hour' ? 'sums' : 'minutes'} ADD PRIMARY KEY
+     (${time}, protocol, model, api_key_hash, api_key_name, currency, alias, profile_id, provider, error_code);`
+     )
+     .join('\n   ')}`
 ]
 
 /** Key of the advisory lock under which one process at a time changes the schema: "gateway" as bytes. */

@@ -7,12 +7,17 @@ import {
   AUDIT_COLUMNS,
   type ColumnValue,
   FLAG_COLUMNS,
+  HOUR_SUMS,
   listRedactedColumns,
+  listSumKeys,
   MEMBER_COLUMNS,
+  MINUTE_SUMS,
   PAYLOAD_COLUMNS,
   SUM_COLUMNS,
-  SUM_KEY_COLUMNS,
+  SUM_TABLES,
+  type SumTable,
   startOfHour,
+  startOfMinute,
   sumRecords,
   writeMemberColumns,
   writePayloadColumns,
@@ -35,6 +40,7 @@ const TYPES: Readonly<Record<string, string>> = {
   id: 'uuid',
   created_at: 'timestamptz',
   hour: 'timestamptz',
+  minute: 'timestamptz',
   status_code: 'integer',
   upstream_status_code: 'integer',
   latency_ms: 'integer',
@@ -56,9 +62,7 @@ const PAYLOADS: PartitionedTable = 'gateway_traffic_payloads'
 const LOG_COLUMNS = [...MEMBER_COLUMNS, ...FLAG_COLUMNS]
 const INSERT_LOGS = `${writeInsert('gateway_traffic_logs', LOG_COLUMNS)} ON CONFLICT DO NOTHING RETURNING id`
 const INSERT_PAYLOADS = `${writeInsert('gateway_traffic_payloads', PAYLOAD_COLUMNS)} ON CONFLICT DO NOTHING`
-const ALL_SUM_COLUMNS = [...SUM_KEY_COLUMNS, ...SUM_COLUMNS]
-const ADD_SUMS = `${writeInsert('gateway_traffic_sums', ALL_SUM_COLUMNS)} ON CONFLICT (${SUM_KEY_COLUMNS.join(', ')})
-  DO UPDATE SET ${SUM_COLUMNS.map(name => `${name} = gateway_traffic_sums.${name} + excluded.${name}`).join(', ')}`
+const ADD_SUMS = new Map(SUM_TABLES.map(table => [table, writeAddition(table)]))
 
 /** Classes of SQLSTATE for values that the tables do not take: wrong ones, and those beyond a limit, such as a text too long for an index. */
 const REFUSED_CLASSES = new Set(['22', '23', '54'])
@@ -168,7 +172,9 @@ export async function openPostgresStore(
       const { deleted, until } = await inTransaction(connection => deleteExpired(connection, request))
       const isComplete = deleted < request.batchSize
       if (isComplete) {
-        await pool.query('DELETE FROM gateway_traffic_sums WHERE hour < $1', [startOfHour(failedBefore)])
+        await pool.query(`DELETE FROM ${HOUR_SUMS.name} WHERE hour < $1`, [startOfHour(failedBefore)])
+        const minute = startOfMinute(request.minutesBefore ?? failedBefore)
+        await pool.query(`DELETE FROM ${MINUTE_SUMS.name} WHERE minute < $1`, [minute])
         await inTransaction(connection => dropPartitionsBefore(connection, monthOf(failedBefore)))
         months.clear()
       }
@@ -285,11 +291,24 @@ function writeRows(records: readonly TrafficRecord[]): { logs: ColumnValue[][]; 
 }
 
 async function addSums(connection: PoolClient, records: readonly TrafficRecord[]): Promise<void> {
-  const sums = sumRecords(records).map(sum => writeSumColumns(sum).map(cleanValue))
-  if (sums.length === 0) return
-  const columns = listColumns(sums, ALL_SUM_COLUMNS)
-  const keys = columns.slice(0, SUM_KEY_COLUMNS.length)
-  // Written here because the driver looks for quotes in each of some thousand numbers.
-  const counts = columns.slice(SUM_KEY_COLUMNS.length).map(values => `{${values.join(',')}}`)
-  await connection.query(named(ADD_SUMS), [...keys, ...counts])
+  for (const { table, sums } of sumRecords(records)) {
+    const statement = ADD_SUMS.get(table)
+    if (sums.length === 0 || statement === undefined) continue
+    const keys = listSumKeys(table)
+    const rows = sums.map(sum => writeSumColumns(sum).map(cleanValue))
+    const columns = listColumns(rows, [...keys, ...SUM_COLUMNS])
+    // Written here because the driver looks for quotes in each of some thousand numbers.
+    const counts = columns.slice(keys.length).map(values => `{${values.join(',')}}`)
+    await connection.query({ name: `add to ${table.name}`, text: statement }, [
+      ...columns.slice(0, keys.length),
+      ...counts
+    ])
+  }
+}
+
+/** Adds rows of sums to those of the same keys. */
+function writeAddition(table: SumTable): string {
+  const keys = listSumKeys(table)
+  return `${writeInsert(table.name, [...keys, ...SUM_COLUMNS])} ON CONFLICT (${keys.join(', ')})
+    DO UPDATE SET ${SUM_COLUMNS.map(name => `${name} = ${table.name}.${name} + excluded.${name}`).join(', ')}`
 }

@@ -12,6 +12,8 @@ export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   selectTime: column => column,
   selectDay: column => `substr(${column}, 1, 10)`,
+  startOfBucket,
+  isMemberTrue: path => `coalesce(json_extract(metadata, '$.${path.join('.')}'), 0) = 1`,
   selectJson: column => column,
   isWalked: condition => `likely(${condition})`,
   byId: column => ({
@@ -20,6 +22,15 @@ export const sqliteDialect: Dialect = {
   }),
   selectMember: path => `json_extract(metadata, '$.${path.join('.')}')`,
   contains: (text, part) => `instr(lower(${text}), ${part}) > 0`
+}
+
+/** Times are texts of fixed width; minutes and hours are starts of their buckets already. */
+function startOfBucket(column: string, seconds: number): string {
+  if (seconds >= 86_400) return `substr(${column}, 1, 10) || 'T00:00:00.000000Z'`
+  if (seconds >= 3600) return `substr(${column}, 1, 13) || ':00:00.000000Z'`
+  if (seconds <= 60) return column
+  const minutes = seconds / 60
+  return `substr(${column}, 1, 14) || printf('%02d', substr(${column}, 15, 2) / ${minutes} * ${minutes}) || ':00.000000Z'`
 }
 
 const BUSY_TIMEOUT_MS = 5000

@@ -22,6 +22,8 @@ const INDEXES: Readonly<Record<string, string>> = {
 
 /** What the fourth step adds up. */
 const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', ...LATENCY_COLUMNS]
+/** The columns of its sums besides the hour. */
+const FOURTH_SUMS = ['protocol', 'model', 'api_key_hash', 'api_key_name', 'currency', 'cost_nanos', ...SUMS]
 
 const STEPS: readonly string[] = [
   `CREATE TABLE gateway_traffic_logs (
@@ -114,8 +116,50 @@ const STEPS: readonly string[] = [
    ) STRICT, WITHOUT ROWID;
    INSERT INTO gateway_traffic_sums (hour, protocol, model, api_key_hash, ${SUMS.join(', ')})
      SELECT hour, protocol, model, api_key_hash, ${SUMS.join(', ')} FROM gateway_traffic_sums_by_hash;
-   DROP TABLE gateway_traffic_sums_by_hash;`
+   DROP TABLE gateway_traffic_sums_by_hash;`,
+  // Why and who (decisions.md 96): the error, the alias and the profile of a record, and sums by them and by minute. Known keys have no
+  // hash any more, so its index has entries of unknown ones alone.
+  `ALTER TABLE gateway_traffic_logs ADD COLUMN alias TEXT;
+   ALTER TABLE gateway_traffic_logs ADD COLUMN profile_id TEXT;
+   ALTER TABLE gateway_traffic_logs ADD COLUMN error_code TEXT;
+   ALTER TABLE gateway_traffic_logs ADD COLUMN error_field TEXT;
+   CREATE INDEX ix_gateway_traffic_logs_alias ON gateway_traffic_logs (alias, created_at) WHERE alias IS NOT NULL;
+   CREATE INDEX ix_gateway_traffic_logs_profile_id ON gateway_traffic_logs (profile_id, created_at)
+     WHERE profile_id IS NOT NULL;
+   CREATE INDEX ix_gateway_traffic_logs_error_code ON gateway_traffic_logs (error_code, created_at)
+     WHERE error_code IS NOT NULL;
+   DROP INDEX ix_gateway_traffic_logs_api_key_hash;
+   CREATE INDEX ix_gateway_traffic_logs_api_key_hash ON gateway_traffic_logs (api_key_hash, created_at)
+     WHERE api_key_hash IS NOT NULL;
+   CREATE INDEX ix_gateway_traffic_logs_unknown_key ON gateway_traffic_logs (created_at)
+     WHERE api_key_hash IS NOT NULL AND json_extract(metadata, '$.api_key_name') IS NULL;
+   ALTER TABLE gateway_traffic_sums RENAME TO gateway_traffic_sums_by_key;
+   ${['hour', 'minute'].map(writeSumTable).join(';\n   ')};
+   INSERT INTO gateway_traffic_sums (hour, ${FOURTH_SUMS.join(', ')})
+     SELECT hour, ${FOURTH_SUMS.join(', ')} FROM gateway_traffic_sums_by_key;
+   DROP TABLE gateway_traffic_sums_by_key;`
 ]
+
+/** The table of hours or minutes, as the fifth step makes it. */
+function writeSumTable(time: string): string {
+  const groups = [
+    'protocol',
+    'model',
+    'api_key_hash',
+    'api_key_name',
+    'currency',
+    'alias',
+    'profile_id',
+    'provider',
+    'error_code'
+  ]
+  return `CREATE TABLE gateway_traffic_${time === 'hour' ? 'sums' : 'minutes'} (
+     ${time} TEXT NOT NULL,
+     ${groups.map(column => `${column} TEXT NOT NULL DEFAULT ''`).join(',\n     ')},
+     ${['cost_nanos', ...SUMS].map(column => `${column} INTEGER NOT NULL DEFAULT 0`).join(',\n     ')},
+     PRIMARY KEY (${[time, ...groups].join(', ')})
+   ) STRICT, WITHOUT ROWID`
+}
 
 /**
  * The block of the next record, as SQL: consecutive records share one (ADR 2026-11-23-what-a-stored-record-costs). Small enough that its part of an

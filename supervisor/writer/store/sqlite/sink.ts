@@ -8,12 +8,17 @@ import { RecordsRefusedError, type RelationalStore } from '../../sink.ts'
 import {
   AUDIT_COLUMNS,
   FLAG_COLUMNS,
+  HOUR_SUMS,
   listRedactedColumns,
+  listSumKeys,
   MEMBER_COLUMNS,
+  MINUTE_SUMS,
   PAYLOAD_COLUMNS,
   SUM_COLUMNS,
-  SUM_KEY_COLUMNS,
+  SUM_TABLES,
+  type SumTable,
   startOfHour,
+  startOfMinute,
   sumRecords,
   writeMemberColumns,
   writePayloadColumns,
@@ -48,7 +53,7 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
   const insertPayload = database.prepare(
     `INSERT INTO gateway_traffic_payloads (${PAYLOAD_COLUMNS.join(', ')}) VALUES (?, ?, ?, ?, ?)`
   )
-  const addSums = database.prepare(writeSumsStatement())
+  const addSums = new Map(SUM_TABLES.map(table => [table, database.prepare(writeSumsStatement(table))]))
 
   const writeBatch = database.transaction((records: readonly TrafficRecord[]) => {
     const inserted = records.filter(record => {
@@ -63,7 +68,9 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
       return true
     })
     // Only new records count: a repeated record counts once.
-    for (const sum of sumRecords(inserted)) addSums.run(...writeSumColumns(sum))
+    for (const { table, sums } of sumRecords(inserted)) {
+      for (const sum of sums) addSums.get(table)?.run(...writeSumColumns(sum))
+    }
   })
 
   const oldestContent = '(SELECT id FROM gateway_traffic_payloads WHERE created_at < ? ORDER BY created_at, id LIMIT ?)'
@@ -75,7 +82,8 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
     clearFlags.run(before, batchSize)
     return deleteContent.run(before, batchSize).changes
   })
-  const deleteSums = database.prepare('DELETE FROM gateway_traffic_sums WHERE hour < ?')
+  const deleteHours = database.prepare(`DELETE FROM ${HOUR_SUMS.name} WHERE hour < ?`)
+  const deleteMinutes = database.prepare(`DELETE FROM ${MINUTE_SUMS.name} WHERE minute < ?`)
   const insertAudit = database.prepare(
     `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`
   )
@@ -118,7 +126,10 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
       )
       const times = deletion.pluck().all(...values) as string[]
       const isComplete = times.length < request.batchSize
-      if (isComplete) deleteSums.run(startOfHour(request.failedBefore))
+      if (isComplete) {
+        deleteHours.run(startOfHour(request.failedBefore))
+        deleteMinutes.run(startOfMinute(request.minutesBefore ?? request.failedBefore))
+      }
       releasePages()
       return { deleted: times.length, until: times.toSorted().at(-1), isComplete }
     },
@@ -164,9 +175,10 @@ function openForWriting(path: string): Database.Database {
   return database
 }
 
-function writeSumsStatement(): string {
-  const columns = [...SUM_KEY_COLUMNS, ...SUM_COLUMNS]
-  return `INSERT INTO gateway_traffic_sums (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
-    ON CONFLICT (${SUM_KEY_COLUMNS.join(', ')})
+function writeSumsStatement(table: SumTable): string {
+  const keys = listSumKeys(table)
+  const columns = [...keys, ...SUM_COLUMNS]
+  return `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
+    ON CONFLICT (${keys.join(', ')})
     DO UPDATE SET ${SUM_COLUMNS.map(name => `${name} = ${name} + excluded.${name}`).join(', ')}`
 }

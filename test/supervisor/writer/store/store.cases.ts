@@ -1,9 +1,11 @@
 // What both relational stores must answer alike.
 import type { Test } from 'tap'
 import {
+  type BucketSeconds,
   type PageRequest,
   type SumsRequest,
   type TrafficFilter,
+  UNKNOWN_KEY,
   WINDOW_RECORDS
 } from '../../../../shared/traffic/query.ts'
 import { type TrafficRecord, writeRecordTime } from '../../../../shared/traffic/record.ts'
@@ -38,6 +40,12 @@ export function listDocumentedFilters(ids: { request_id: string; trace_id: strin
     { request_id: ids.request_id, protocol: 'openai', has_error: false },
     { trace_id: ids.trace_id, model: 'm' },
     { api_key_hash: 'k' },
+    { alias: 'demo/a' },
+    { alias: 'absent' },
+    { profile_id: 'p' },
+    { error_code: 'unknown_model_alias' },
+    { stream: true },
+    { stream: false },
     { model: 'm' },
     { model: 'absent' },
     { status_code: 200 },
@@ -49,6 +57,7 @@ export function listDocumentedFilters(ids: { request_id: string; trace_id: strin
     { caller: 'absent' },
     { key: 'team' },
     { key: 'absent' },
+    { key: UNKNOWN_KEY },
     { min_latency_ms: 1 }
   ]
 }
@@ -290,6 +299,138 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     })
     t.ok((row?.latency_p50_ms ?? 0) >= 100 && (row?.latency_p50_ms ?? 0) <= 125)
     t.ok((row?.latency_p99_ms ?? 0) >= 900 && (row?.latency_p99_ms ?? 0) <= 1125)
+  })
+
+  t.test('a summary shows what its metadata says of the key, the stream and the ignored fields', async t => {
+    const metadata = { lifecycle: 'streaming_completed', path: '/' }
+    const { queries } = await createStore(t, [
+      {
+        alias: 'demo/a',
+        profile_id: 'p',
+        error_code: 'invalid_request',
+        error_field: 'messages[0].content',
+        metadata: { ...metadata, is_stream: true, first_token_ms: 12.5, ignored_fields: ['top_k'], api_key_name: 'ci' }
+      },
+      { metadata },
+      { api_key_hash: 'k', metadata: { lifecycle: 'request_completed', path: '/' } }
+    ])
+    const [unknown, plain, whole] = await queries.list(pageOf())
+    t.match(whole, {
+      alias: 'demo/a',
+      profile_id: 'p',
+      error_code: 'invalid_request',
+      error_field: 'messages[0].content',
+      api_key_name: 'ci',
+      is_stream: true,
+      first_content_ms: 12.5,
+      ignored_fields: ['top_k']
+    })
+    t.match(plain, { alias: null, error_code: null, is_stream: true, first_content_ms: null, ignored_fields: null })
+    t.match(unknown, { api_key_name: null, is_stream: false })
+    const select = async (filter: TrafficFilter) => (await queries.list(pageOf(filter))).map(({ id }) => id)
+    t.same(await select({ alias: 'demo/a', profile_id: 'p', error_code: 'invalid_request' }), [whole?.id])
+    t.same(await select({ alias: 'demo' }), [])
+    t.same(await select({ stream: true }), [whole?.id], 'older records have no such member')
+    t.same(await select({ stream: false }), [unknown?.id, plain?.id])
+    t.same(await queries.estimate({ stream: true }), { records: 1, isLowerBound: false })
+    t.same(await select({ key: UNKNOWN_KEY }), [unknown?.id])
+    t.same(await select({ q: 'DEMO/' }), [whole?.id])
+  })
+
+  t.test('sums of minutes make buckets of any length below an hour, those of hours the others', async t => {
+    const at = (seconds: number) => ({ created_at: writeRecordTime(START + seconds * 1000), input_tokens: 1 })
+    const { queries } = await createStore(t, [0, 59, 60, 299, 300, 899, 900, 3599, 3600, 86_399, 86_400].map(at))
+    const range = { from: writeRecordTime(START), to: writeRecordTime(START + 2 * 86_400_000), limit: 100 }
+    const read = async (bucketSeconds: BucketSeconds, to = range.to) =>
+      (await queries.sums({ ...range, to, by: ['time'], bucketSeconds })).map(({ time, requests }) => [
+        (Date.parse(time ?? '') - START) / 1000,
+        requests
+      ])
+    t.same(await read(60, writeRecordTime(START + 300_000)), [
+      [0, 2],
+      [60, 1],
+      [240, 1],
+      [300, 1]
+    ])
+    t.same((await read(300)).slice(0, 4), [
+      [0, 4],
+      [300, 1],
+      [600, 1],
+      [900, 1]
+    ])
+    t.same((await read(900)).slice(0, 3), [
+      [0, 6],
+      [900, 1],
+      [2700, 1]
+    ])
+    t.same(await read(3600), [
+      [0, 8],
+      [3600, 1],
+      [82_800, 1],
+      [86_400, 1]
+    ])
+    t.same(await read(86_400), [
+      [0, 10],
+      [86_400, 1]
+    ])
+    const [first] = await queries.sums({ ...range, from: writeRecordTime(START + 900_000), by: [], bucketSeconds: 900 })
+    t.match(first, { requests: 5, input_tokens: 5, time: null })
+    const hours = await queries.sums({ ...range, by: ['hour'], bucketSeconds: 60 })
+    t.same(hours.map(({ hour }) => hour).slice(0, 2), [writeRecordTime(START), writeRecordTime(START + 3_600_000)])
+  })
+
+  t.test('what clients make up is one group of the sums: keys and models that nobody knows', async t => {
+    const refused = { status_code: 401, error_code: 'invalid_api_key', error_type: 'http_401' }
+    const named = { metadata: { lifecycle: 'x', path: '/', api_key_name: 'ci' } }
+    const { queries } = await createStore(t, [
+      { api_key_hash: 'a', model_requested: 'm1', ...refused },
+      { api_key_hash: 'b', model_requested: 'm2', ...refused },
+      { model_requested: 'm3', ...named, status_code: 404, error_code: 'unknown_model_alias' },
+      { model_requested: 'm4', model_effective: 'm4', status_code: 404, ...named },
+      { model_requested: 'known', status_code: 429, error_code: 'rate_limit_exceeded', ...named },
+      { model_requested: 'known', model_effective: 'k', status_code: 400, alias: 'known', profile_id: 'p', ...named }
+    ])
+    const range = { from: writeRecordTime(START), to: writeRecordTime(START), limit: 100 }
+    for (const bucketSeconds of [60, 3600] as const) {
+      const rows = await queries.sums({ ...range, bucketSeconds, by: ['model', 'api_key_name', 'error_code'] })
+      t.same(
+        rows.map(row => [row.model, row.api_key_name, row.error_code, row.requests]),
+        [
+          ['known', 'ci', '', 1],
+          ['known', 'ci', 'rate_limit_exceeded', 1],
+          ['other', UNKNOWN_KEY, 'invalid_api_key', 2],
+          ['other', 'ci', '', 1],
+          ['other', 'ci', 'unknown_model_alias', 1]
+        ]
+      )
+    }
+    t.match(await queries.sums({ ...range, by: [], key: UNKNOWN_KEY }), [{ requests: 2, errors: 2 }])
+    t.match(await queries.sums({ ...range, by: ['alias', 'profile_id', 'provider'] }), [
+      { alias: '', profile_id: '', provider: '', requests: 5 },
+      { alias: 'known', profile_id: 'p', provider: '', requests: 1 }
+    ])
+  })
+
+  t.test('names of any length have their sums', async t => {
+    const long = '\u{1F600}'.repeat(256)
+    const members = { model_requested: long, alias: long, profile_id: 'p'.repeat(64), error_code: 'c'.repeat(64) }
+    const { queries } = await createStore(t, [members])
+    const range = { from: writeRecordTime(START), to: writeRecordTime(START), limit: 10 }
+    t.match(await queries.sums({ ...range, by: [] }), [{ requests: 1 }])
+  })
+
+  t.test('a purge deletes the sums of minutes before those of hours', async t => {
+    const { store, queries } = await createStore(t, [{}, { created_at: writeRecordTime(START + 60_000) }])
+    await store.purge({
+      ...olderThan(writeRecordTime(START - 1)),
+      minutesBefore: writeRecordTime(START + 60_500),
+      batchSize: 9
+    })
+    const range = { from: writeRecordTime(START), to: writeRecordTime(START + 60_000), by: [], limit: 9 } as const
+    t.match(await queries.sums({ ...range, bucketSeconds: 60 }), [{ requests: 1 }])
+    t.match(await queries.sums({ ...range }), [{ requests: 2 }])
+    await store.purge({ ...olderThan(writeRecordTime(START + 120_000)), batchSize: 9 })
+    t.match(await queries.sums({ ...range, bucketSeconds: 60 }), [{ requests: 0 }])
   })
 
   t.test('keys 16: sums are kept by the names of keys, and are added up by day', async t => {

@@ -9,11 +9,17 @@ export const figureOperations: readonly RouteDocument[] = (
       path: '/_admin/logs/sums',
       summary: 'Requests, errors, tokens, cost and latencies, added up',
       parameters: [
-        query('from', 'The first hour; it counts whole. By default a day ago.'),
-        query('to', 'The last hour. By default now.'),
+        query('from', 'The first time; its bucket counts whole. By default a day ago.'),
+        query('to', 'The last time. By default now.'),
+        query(
+          'bucket',
+          'Seconds that a sum is made of, where `by` has `time`. Those below an hour reach back two days.',
+          { type: 'integer', enum: [60, 300, 900, 3600, 86_400], default: 3600 }
+        ),
         query(
           'by',
-          'Groups, separated by commas: hour, day (UTC), protocol, model, api_key_hash, api_key_name, currency. By default hour; an empty text for one sum.'
+          'Groups, separated by commas: time (start of the bucket), hour, day (UTC), protocol, model, alias, profile_id, provider, api_key_hash, ' +
+            'api_key_name, error_code, currency. By default hour; an empty text for one sum. All keys that the gateway does not know are `(unknown)`.'
         ),
         query('key', 'The name of the only key that counts.'),
         query('limit', 'Rows at most.', { type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
@@ -22,12 +28,17 @@ export const figureOperations: readonly RouteDocument[] = (
         data: listOf({
           type: 'object',
           properties: {
+            time: text,
             hour: text,
             day: text,
             protocol: text,
             model: nullable('string'),
+            alias: nullable('string'),
+            profile_id: nullable('string'),
+            provider: nullable('string'),
             api_key_hash: nullable('string'),
             api_key_name: nullable('string'),
+            error_code: nullable('string'),
             requests: integer,
             errors: integer,
             input_tokens: integer,
@@ -45,6 +56,7 @@ export const figureOperations: readonly RouteDocument[] = (
         }),
         from: text,
         to: text,
+        bucket: integer,
         by: listOf(text),
         limit: integer
       }),

@@ -28,6 +28,8 @@ const summaryProperties: Readonly<Record<string, JsonSchema>> = {
   model_requested: nullable('string'),
   model_effective: nullable('string'),
   provider: nullable('string'),
+  alias: { ...nullable('string'), description: 'The declared model that the request was routed to.' },
+  profile_id: nullable('string'),
   upstream_status_code: nullable('integer'),
   latency_ms: nullable('integer'),
   upstream_latency_ms: nullable('integer'),
@@ -37,8 +39,13 @@ const summaryProperties: Readonly<Record<string, JsonSchema>> = {
   cost: { ...nullable('number'), description: 'Of the tokens, with 9 decimal places; null where no price is known.' },
   currency: nullable('string'),
   error_type: nullable('string'),
-  error_message: nullable('string'),
-  api_key_hash: nullable('string'),
+  error_code: { ...nullable('string'), description: 'Of the error of the gateway, such as `unknown_model_alias`.' },
+  error_field: { ...nullable('string'), description: 'The field of the request that the error names.' },
+  error_message: {
+    ...nullable('string'),
+    description: 'The message of the gateway; words of a provider only where content is captured.'
+  },
+  api_key_hash: { ...nullable('string'), description: 'Of a key that the gateway does not know.' },
   client_ip_hash: nullable('string'),
   metadata: {
     type: 'object',
@@ -52,7 +59,16 @@ const summaryProperties: Readonly<Record<string, JsonSchema>> = {
   },
   has_request_body: { type: 'boolean' },
   has_response_body: { type: 'boolean' },
-  api_key_name: { ...nullable('string'), description: 'Of the key of the gateway that the client sent.' }
+  api_key_name: { ...nullable('string'), description: 'Of the key of the gateway that the client sent.' },
+  ignored_fields: {
+    anyOf: [listOf(text), { type: 'null' }],
+    description: 'The fields of the client that had no effect on the route, as `x-gateway-ignored` names them.'
+  },
+  is_stream: { type: 'boolean', description: 'The client asked for a stream, or got one.' },
+  first_content_ms: {
+    ...nullable('number'),
+    description: 'From the start of the request to the first text, reasoning or tool call of a stream.'
+  }
 }
 
 const summary = closed(summaryProperties)
@@ -63,19 +79,30 @@ const limit = (maximum: number, standard: number): Parameter =>
 const filters: readonly Parameter[] = [
   query('from', 'Records that began at this time or later: RFC 3339, a date, or Unix seconds.'),
   query('to', 'Records that began at this time or earlier.'),
-  ...['protocol', 'route', 'method', 'provider', 'request_id', 'trace_id', 'api_key_hash', 'error_type'].map(name =>
-    query(name, 'Records with exactly this value.')
-  ),
+  ...[
+    'protocol',
+    'route',
+    'method',
+    'provider',
+    'alias',
+    'profile_id',
+    'request_id',
+    'trace_id',
+    'api_key_hash',
+    'error_type',
+    'error_code'
+  ].map(name => query(name, 'Records with exactly this value.')),
   query('caller', 'Records whose caller has this name, such as `openai-python`.'),
-  query('key', 'Records whose client sent the key of this name.'),
+  query('key', 'Records whose client sent the key of this name; `(unknown)`: a key that the gateway does not know.'),
   query('model', 'Records whose requested or effective model has this name.'),
   query('status_code', 'Records with this status.', integer),
   query('has_error', 'Failed records, or those that did not fail.', { type: 'boolean' }),
+  query('stream', 'Records of streams, or of whole responses.', { type: 'boolean' }),
   query('min_latency_ms', 'Records that took this long or longer.', { type: 'integer', minimum: 0 }),
   query(
     'q',
     'Records with this part in an id, a route, a path, an error, or the name of a model, provider or caller; A to Z in any case. ' +
-      'Looks at the newest 10000 records that the filters besides `method` and `min_latency_ms` select.',
+      'Looks at the newest 10000 records that the filters besides `method`, `stream` and `min_latency_ms` select.',
     { type: 'string', maxLength: 256 }
   )
 ]

@@ -62,11 +62,12 @@ t.test('Postgres', async t => {
           model_requested: 'm',
           model_effective: index % 2 === 0 ? 'm' : 'n',
           provider: 'native',
-          api_key_hash: index % 5 === 0 ? 'k' : 'l',
+          api_key_hash: index % 20 === 0 ? 'k' : 'l',
           latency_ms: index % 4,
           metadata: {
             lifecycle: 'x',
             path: '/',
+            is_stream: index % 2 === 0,
             api_key_name: index % 2 ? 'team' : 'ci',
             annotations: { caller: { name: index % 3 === 0 ? 'curl' : 'sdk' } }
           },
@@ -103,12 +104,17 @@ t.test('Postgres', async t => {
     )
     for (const { name } of rows) await pool.query(`DROP INDEX ${name}`)
     for (const { name } of rows) {
-      if (!/_(caller|error_type|api_key_name)$/.test(name))
+      if (!/_(caller|error_type|error_code|api_key_name|alias|profile_id|unknown_key)$/.test(name))
         await pool.query(`CREATE INDEX ${name} ON gateway_traffic_logs (created_at)`)
     }
     await pool.query('DROP INDEX ix_gateway_traffic_payloads_created_at')
     await pool.query('ALTER TABLE gateway_traffic_logs DROP COLUMN cost, DROP COLUMN currency')
-    const added = ['api_key_name', 'currency', 'cost_nanos'].map(name => `DROP COLUMN ${name}`)
+    const later = ['alias', 'profile_id', 'error_code', 'error_field'].map(name => `DROP COLUMN ${name}`)
+    await pool.query(`ALTER TABLE gateway_traffic_logs ${later.join(', ')}`)
+    await pool.query('DROP TABLE gateway_traffic_minutes')
+    const added = ['api_key_name', 'currency', 'cost_nanos', 'alias', 'profile_id', 'provider', 'error_code'].map(
+      name => `DROP COLUMN ${name}`
+    )
     await pool.query(`ALTER TABLE gateway_traffic_sums ${added.join(', ')}`)
     await pool.query('ALTER TABLE gateway_traffic_sums ADD PRIMARY KEY (hour, protocol, model, api_key_hash)')
     await pool.query('UPDATE gateway_schema_version SET version = 1')

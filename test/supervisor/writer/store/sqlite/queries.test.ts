@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import type { TrafficFilter } from '../../../../../shared/traffic/query.ts'
+import { type TrafficFilter, UNKNOWN_KEY } from '../../../../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../../../../shared/traffic/record.ts'
 import { startOfHour } from '../../../../../supervisor/writer/store/columns.ts'
 import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writer/store/sqlite/queries.ts'
@@ -52,6 +52,11 @@ t.test('each documented filter uses an index, and no list is sorted as a whole',
   const stepsOf = (filter: TrafficFilter) => queries.explain(selectPage(pageOf(filter), sqliteDialect)).join('; ')
   t.match(stepsOf({ caller: 'curl' }), /ix_gateway_traffic_logs_caller/)
   t.match(stepsOf({ key: 'team' }), /ix_gateway_traffic_logs_api_key_name/)
+  t.match(stepsOf({ key: UNKNOWN_KEY }), /ix_gateway_traffic_logs_unknown_key/)
+  t.match(stepsOf({ alias: 'a' }), /ix_gateway_traffic_logs_alias/)
+  t.match(stepsOf({ profile_id: 'p' }), /ix_gateway_traffic_logs_profile_id/)
+  t.match(stepsOf({ error_code: 'x' }), /ix_gateway_traffic_logs_error_code/)
+  t.match(stepsOf({ api_key_hash: 'k' }), /ix_gateway_traffic_logs_api_key_hash/)
   t.match(stepsOf({ error_type: 'timeout' }), /ix_gateway_traffic_logs_error_type/)
   t.match(stepsOf({ has_error: true }), /ix_gateway_traffic_logs_errors/)
   const others = listDocumentedFilters({ request_id: 'r', trace_id: 't' }).filter(
@@ -97,9 +102,18 @@ t.test('a file of the first version keeps its records', async t => {
     DROP INDEX ix_gateway_traffic_logs_error_type;
     DROP INDEX ix_gateway_traffic_payloads_created_at;
     DROP INDEX ix_gateway_traffic_logs_api_key_name;
+    DROP INDEX ix_gateway_traffic_logs_alias;
+    DROP INDEX ix_gateway_traffic_logs_profile_id;
+    DROP INDEX ix_gateway_traffic_logs_error_code;
+    DROP INDEX ix_gateway_traffic_logs_unknown_key;
+    DROP TABLE gateway_traffic_minutes;
     ALTER TABLE gateway_traffic_logs DROP COLUMN block;
     ALTER TABLE gateway_traffic_logs DROP COLUMN cost;
     ALTER TABLE gateway_traffic_logs DROP COLUMN currency;
+    ALTER TABLE gateway_traffic_logs DROP COLUMN alias;
+    ALTER TABLE gateway_traffic_logs DROP COLUMN profile_id;
+    ALTER TABLE gateway_traffic_logs DROP COLUMN error_code;
+    ALTER TABLE gateway_traffic_logs DROP COLUMN error_field;
     CREATE INDEX ix_gateway_traffic_logs_request_id ON gateway_traffic_logs (request_id);
     CREATE INDEX ix_gateway_traffic_logs_trace_id ON gateway_traffic_logs (trace_id);
     PRAGMA user_version = 1`)
