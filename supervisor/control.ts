@@ -169,7 +169,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
         listen: options.listen,
         isQuiet: options.isQuiet,
         ...services.snapshot(),
-        isHostStarted: state.phase === 'live',
+        isHostStarted: state.phase === 'live' || state.phase === 'leaving',
+        isLeaving: state.phase === 'leaving',
         writerSocket: socketPaths.writer ?? null,
         storeSocket: socketPaths.store ?? null
       })
@@ -320,7 +321,12 @@ export function startControl(dependencies: ControlDependencies, options: Control
         log.info({ event: 'shutdown_initiated' }, 'Application shutdown initiated')
         serviceManager?.stopping()
         break
+      case 'withdraw-readiness':
+        fleet.broadcast({ kind: 'readiness-withdrawn' })
+        announceGrace()
+        break
       case 'drain-workers':
+        log.info({ event: 'drain_started' }, 'New model requests are refused; running ones go on')
         fleet.drain()
         timers.set(
           'report',
@@ -360,6 +366,13 @@ export function startControl(dependencies: ControlDependencies, options: Control
       case 'print-error-document':
         throw new Error('A running gateway prints no preflight document.')
     }
+  }
+
+  function announceGrace(): void {
+    const seconds = settings.shutdownReadinessGraceSeconds
+    if (seconds === 0) return
+    log.info({ event: 'shutdown_grace', seconds }, 'Readiness is false, and requests are served until the grace ends')
+    serviceManager?.showStatus(`not ready; serves for ${seconds} s more`)
   }
 
   function startTimer(timer: TimerName): void {

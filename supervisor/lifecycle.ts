@@ -8,12 +8,12 @@ export type LifecycleState =
   | { readonly phase: 'starting' }
   /** Serving. `isReady` becomes true with the first model catalog, which is what `/ready` waits for. */
   | { readonly phase: 'live'; readonly isReady: boolean }
+  /** Readiness is false and everything is served: balancers still send requests (decisions.md 97). */
+  | { readonly phase: 'leaving' }
   /** New model requests are refused; admitted ones run on. */
   | {
       readonly phase: 'draining'
-      readonly areListenersOpen: boolean
       readonly isDrainAcknowledged: boolean
-      readonly isGraceOver: boolean
       readonly areRequestsDone: boolean
     }
   /** Requests that still ran have been cancelled. */
@@ -34,9 +34,10 @@ export type LifecycleEvent =
   | { readonly kind: 'startup-failed'; readonly exitCode: ExitCode }
   | { readonly kind: 'catalog-filled' }
   | { readonly kind: 'stop-signal' }
-  /** Every worker has acknowledged that it drains, so its readiness is false. */
-  | { readonly kind: 'drain-acknowledged' }
+  /** The time in which balancers learn that the gateway stops is over. */
   | { readonly kind: 'grace-over' }
+  /** Every worker has acknowledged that it drains. */
+  | { readonly kind: 'drain-acknowledged' }
   /** No worker has an admitted request left. */
   | { readonly kind: 'requests-done' }
   | { readonly kind: 'drain-deadline' }
@@ -58,6 +59,8 @@ export type LifecycleEffect =
   | { readonly kind: 'announce-startup' }
   | { readonly kind: 'announce-readiness' }
   | { readonly kind: 'announce-shutdown' }
+  /** `/ready` becomes 503 in every worker. */
+  | { readonly kind: 'withdraw-readiness' }
   | { readonly kind: 'drain-workers' }
   | { readonly kind: 'close-listeners' }
   | { readonly kind: 'cancel-requests' }
@@ -88,6 +91,8 @@ export function advanceLifecycle(state: LifecycleState, event: LifecycleEvent): 
       return advanceStarting(state, event)
     case 'live':
       return advanceLive(state, event)
+    case 'leaving':
+      return advanceLeaving(state, event)
     case 'draining':
       return advanceDraining(state, event)
     case 'cancelling':
@@ -151,20 +156,29 @@ function advanceLive(state: LifecycleState, event: LifecycleEvent): Transition {
       return close(EXIT_CODES.workersKeepDying)
     case 'stop-signal':
       return {
-        state: {
-          phase: 'draining',
-          areListenersOpen: true,
-          isDrainAcknowledged: false,
-          isGraceOver: false,
-          areRequestsDone: false
-        },
+        state: { phase: 'leaving' },
         effects: [
           { kind: 'announce-shutdown' },
-          { kind: 'drain-workers' },
-          { kind: 'start-timer', timer: 'grace' },
-          { kind: 'start-timer', timer: 'drain' }
+          { kind: 'withdraw-readiness' },
+          { kind: 'start-timer', timer: 'grace' }
         ]
       }
+    default:
+      return stay(state)
+  }
+}
+
+function advanceLeaving(state: LifecycleState, event: LifecycleEvent): Transition {
+  switch (event.kind) {
+    case 'grace-over':
+      return {
+        state: { phase: 'draining', isDrainAcknowledged: false, areRequestsDone: false },
+        effects: [{ kind: 'drain-workers' }, { kind: 'start-timer', timer: 'drain' }]
+      }
+    case 'stop-signal':
+      return cancel([{ kind: 'drain-workers' }, { kind: 'close-listeners' }])
+    case 'workers-keep-dying':
+      return close(EXIT_CODES.workersKeepDying)
     default:
       return stay(state)
   }
@@ -173,42 +187,43 @@ function advanceLive(state: LifecycleState, event: LifecycleEvent): Transition {
 function advanceDraining(state: DrainingState, event: LifecycleEvent): Transition {
   switch (event.kind) {
     case 'drain-acknowledged':
-      return continueDraining({ ...state, isDrainAcknowledged: true })
-    case 'grace-over':
-      return continueDraining({ ...state, isGraceOver: true })
+      return continueDraining({ ...state, isDrainAcknowledged: true }, closeListeners(state))
     case 'requests-done':
       return continueDraining({ ...state, areRequestsDone: true })
     case 'workers-exited':
       return closeServices(EXIT_CODES.clean, [startCleanupTimer])
     case 'drain-deadline':
     case 'stop-signal':
-      // Without a request that runs, only the grace is left to end.
-      if (state.areRequestsDone) return close(EXIT_CODES.clean, closeListeners(state))
-      return {
-        state: { phase: 'cancelling' },
-        effects: [
-          ...closeListeners(state),
-          { kind: 'cancel-requests' },
-          { kind: 'start-timer', timer: 'settle' },
-          // One bound for all that follows: the cancelled requests, the workers and the writer.
-          startCleanupTimer
-        ]
-      }
+      // Without a request that runs, only a late acknowledgement is missing.
+      return state.areRequestsDone ? close(EXIT_CODES.clean, closeListeners(state)) : cancel(closeListeners(state))
     default:
       return stay(state)
   }
 }
 
-/** Listeners close once every worker has acknowledged the drain and the grace is over; workers close when no request is left. */
-function continueDraining(state: DrainingState): Transition {
-  if (!state.isDrainAcknowledged || !state.isGraceOver) return { state, effects: [] }
-  const effects = closeListeners(state)
-  if (!state.areRequestsDone) return { state: { ...state, areListenersOpen: false }, effects }
+/** Workers close once every worker has acknowledged the drain and no request is left. */
+function continueDraining(state: DrainingState, effects: readonly LifecycleEffect[] = []): Transition {
+  if (!state.isDrainAcknowledged || !state.areRequestsDone) return { state, effects }
   return close(EXIT_CODES.clean, effects)
 }
 
-function closeListeners({ areListenersOpen }: DrainingState): LifecycleEffect[] {
-  return areListenersOpen ? [{ kind: 'close-listeners' }] : []
+/** They stay open until every worker refuses model requests, so that none of them admits what another one would refuse. */
+function closeListeners({ isDrainAcknowledged }: DrainingState): LifecycleEffect[] {
+  return isDrainAcknowledged ? [] : [{ kind: 'close-listeners' }]
+}
+
+/** Ends the requests that still run. */
+function cancel(before: readonly LifecycleEffect[]): Transition {
+  return {
+    state: { phase: 'cancelling' },
+    effects: [
+      ...before,
+      { kind: 'cancel-requests' },
+      { kind: 'start-timer', timer: 'settle' },
+      // One bound for all that follows: the cancelled requests, the workers and the writer.
+      startCleanupTimer
+    ]
+  }
 }
 
 function advanceCancelling(state: LifecycleState, event: LifecycleEvent): Transition {

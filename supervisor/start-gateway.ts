@@ -6,8 +6,8 @@ import { extname, join } from 'node:path'
 
 /** Longer than the gateway's own bound (`GATEWAY_STARTUP_TIMEOUT_SECONDS`), whose message names what was late. */
 const START_TIMEOUT_MS = 60_000
-/** Longer than the default drain of 10 s and the closing that follows it. */
-const STOP_TIMEOUT_MS = 30_000
+/** Longer than the default drain of 25 s and the closing that follows it. */
+const STOP_TIMEOUT_MS = 35_000
 /** Characters of output that are kept for the error of a failed start: the last ones, where the reason is. */
 const OUTPUT_MAX = 16_384
 /** The output may arrive after the exit. A child of the gateway that keeps the pipe open must not delay the error for long. */
@@ -34,7 +34,7 @@ export interface StartGatewayOptions {
   readonly cwd?: string
   /** Milliseconds until the gateway must listen. Default: 60000. */
   readonly startTimeoutMs?: number
-  /** Milliseconds that `stop` leaves for the drain before it kills the gateway. Default: 30000. */
+  /** Milliseconds that `stop` leaves for the drain before it kills the gateway. Default: 35000. */
   readonly stopTimeoutMs?: number
   /** Stops the gateway when it aborts, also during the start. */
   readonly signal?: AbortSignal

@@ -76,6 +76,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
     'reopen-log': () => runtimeLog?.reopen(),
     ping: ({ nonce }) => send({ kind: 'pong', nonce }),
     'host-started': toChannel,
+    'readiness-withdrawn': toChannel,
     'keys-changed': toChannel,
     'slot-granted': toChannel,
     'slot-refused': toChannel,
@@ -137,11 +138,12 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
       const { log, writePlainLine, redactText } = runtimeLog
       // Computed from the received profiles: the supervisor compares it, so that no worker serves with another configuration.
       const revisions = { config: computeConfigRevision(message.profiles), matrix: matrixRevision }
-      const { isHostStarted, providerHealth } = message
+      const { isHostStarted, isLeaving, providerHealth } = message
       const catalog = message.catalog ?? undefined
       const { profiles } = message.profiles
       const { rests } = message
-      control = createControlChannel({ send }, { settings, profiles, catalog, rests, isHostStarted, providerHealth })
+      const known = { catalog, rests, isHostStarted, isLeaving, providerHealth }
+      control = createControlChannel({ send }, { settings, profiles, ...known })
       if (settings.metricsEnabled) {
         const { createMetricsChannel } = await import('./control/metrics-channel.ts')
         metrics = createMetricsChannel({ send })

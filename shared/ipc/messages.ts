@@ -95,6 +95,8 @@ const supervisorChecks = {
     providerHealth: providerHealths,
     /** Every worker of the host has listened once: true for a respawned worker. */
     isHostStarted: z.boolean(),
+    /** The gateway was asked to stop and still serves: true for a worker that is respawned then. */
+    isLeaving: z.boolean(),
     /** Targets of aliases that rest now. */
     rests: z.array(targetRest),
     /** Where the writer of traffic records listens; null where there is none. */
@@ -104,6 +106,8 @@ const supervisorChecks = {
   }),
   /** Every worker of the host listens, which readiness requires. */
   'host-started': hasNoFields,
+  /** Report not ready, and serve on: the gateway stops soon. */
+  'readiness-withdrawn': hasNoFields,
   /** Report not ready and refuse new model requests. Acknowledged by `drain-acknowledged`. */
   drain: hasNoFields,
   /** Stop accepting connections. Acknowledged by `listener-closed`. */

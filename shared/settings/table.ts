@@ -56,14 +56,14 @@ function processRows(add: SectionRows) {
       'Seconds in which a new worker must become ready; after that its start has failed.'
     ),
     GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: add.withDefault(
-      kind.decimal({ above: 0, max: 300 }),
+      kind.decimal({ above: 0, max: 3600 }),
       '25',
-      'Seconds that running requests may continue after a stop signal.'
+      'Seconds that running requests may continue at a stop, once new ones are refused.'
     ),
     GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: add.withDefault(
       kind.decimal({ min: 0, max: 60 }),
       '0',
-      'Seconds for which connections are still accepted at a stop, after readiness turned false.'
+      'Seconds for which requests are still served at a stop, after readiness turned false: balancers need them to notice.'
     )
   }
 }

@@ -102,6 +102,7 @@ const configure: SupervisorMessageContent = {
   catalog: snapshot,
   providerHealth: [],
   isHostStarted: true,
+  isLeaving: false,
   rests: [targetRest],
   prices: null,
   writerSocket: null,

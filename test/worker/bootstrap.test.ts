@@ -32,6 +32,7 @@ const configure: Configure = {
   catalog: null,
   providerHealth: [],
   isHostStarted: false,
+  isLeaving: false,
   rests: [],
   prices: null,
   writerSocket: null,

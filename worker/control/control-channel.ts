@@ -34,6 +34,8 @@ export type SlotGrant = (() => void) | null
 export interface ControlChannel {
   /** Whether every worker of the host has listened: before that the gateway is still starting. */
   readonly isHostStarted: boolean
+  /** Whether the gateway stops soon: it is not ready any more, and serves on (decisions.md 97). */
+  readonly isLeaving: boolean
   /** How many concurrent calls this model may have; undefined where its requests have nothing to wait for, as for most models. */
   slotLimit(key: string): number | undefined
   /**
@@ -86,6 +88,7 @@ export interface HostRunningRequests extends RunningRequests {
 /** The supervisor's messages about the start, slots, running requests and the catalog. */
 export type ChannelKind =
   | 'host-started'
+  | 'readiness-withdrawn'
   | 'keys-changed'
   | 'slot-granted'
   | 'slot-refused'
@@ -135,6 +138,7 @@ export function createControlChannel(
     /** Targets that rest when the worker starts. */
     rests?: readonly TargetRest[]
     isHostStarted: boolean
+    isLeaving?: boolean
     /** Nothing was seen unless given. */
     providerHealth?: readonly ProviderHealth[]
   }
@@ -147,7 +151,7 @@ export function createControlChannel(
   let changedKeys: KeySet | undefined
   const publishedListeners: Array<(snapshot: CatalogSnapshot) => void> = []
   const wantedListeners: Array<(profileId: string) => void> = []
-  let { catalog: snapshot, isHostStarted } = options
+  let { catalog: snapshot, isHostStarted, isLeaving = false } = options
   let providerHealth = options.providerHealth ?? options.profiles.map(({ profileId }) => createHealth(profileId))
   /** By profile id. */
   const forced = new Map<string, Promise<CatalogSnapshot>>()
@@ -204,6 +208,9 @@ export function createControlChannel(
     'host-started'() {
       isHostStarted = true
     },
+    'readiness-withdrawn'() {
+      isLeaving = true
+    },
     'keys-changed'({ keys }) {
       changedKeys = keys
       for (const listener of keysListeners) listener(keys)
@@ -239,6 +246,9 @@ export function createControlChannel(
   return {
     get isHostStarted() {
       return isHostStarted
+    },
+    get isLeaving() {
+      return isLeaving
     },
     slotLimit,
     async acquireSlot(key, signal) {

@@ -31,7 +31,7 @@ export function createReadinessReader(dependencies: {
   const warningIds = current.length < routed.length ? ['alias_requires_profile_v3'] : []
   const executable = current.filter(({ providerKind }) => isKindExecuted(providerKind))
   return () => ({
-    isDraining: drainGate.isDraining,
+    isDraining: control.isLeaving || drainGate.isDraining,
     revisions,
     keysRevision: keys.revision,
     hasProviderRoutes: routed.length > 0,

@@ -11,7 +11,7 @@ import { computeMatrixRevision } from '../../../shared/support-matrix.ts'
 import { PROVIDER_KINDS, publicProtocols, semanticNames } from '../../../shared/support-vocabulary.ts'
 import { referenceMatrix } from '../../shared/fixtures/reference-matrix.ts'
 import { get } from '../../support/client.ts'
-import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { startDraining } from '../../support/drain.ts'
 import { startGateway as startProcesses } from '../../support/gateway.ts'
 import {
   emulatorVariables,
@@ -288,8 +288,8 @@ t.test('bridge 57: an oversized list is refused, and of equal ids the first is k
 })
 
 t.test('while the gateway drains its documents say so', async t => {
-  const draining = await startProcesses(t, { env: { ...emulatorVariables(emulator), ...LONG_GRACE } })
-  await startDraining(draining)
+  const started = await startProcesses(t, { env: emulatorVariables(emulator) })
+  const draining = await startDraining(t, started)
   for (const path of [
     '/bridge/models',
     '/bridge/capabilities',

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { get, readUntilCut } from '../../support/client.ts'
+import { startDraining } from '../../support/drain.ts'
 import { readLog, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { startProfileProcesses } from '../../support/profile-processes.ts'
@@ -23,9 +24,7 @@ const { aliases } = chat
 const startBridgeProcesses = (options: BridgeOptions = {}) => startBridgeWith(t, options, startProfileProcesses)
 
 t.test('bridge 95: a drain lets running requests finish and refuses new ones', async t => {
-  const { gateway, emulator } = await startBridgeProcesses({
-    env: { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '10', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
-  })
+  const { gateway, emulator } = await startBridgeProcesses()
   await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the gateway is ready')
   const model = aliases.keyless
   const prompt = '[[slow:3000]][[text:done]]'
@@ -33,13 +32,12 @@ t.test('bridge 95: a drain lets running requests finish and refuses new ones', a
     [false, true].map(isStream => send(gateway.url, family, { model, prompt, isStream }))
   )
   await emulator.waitFor(({ stats }) => stats.activeChatRequests === running.length)
-  const exited = gateway.stop()
-  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 503, 'readiness is false')
-  t.match((await get(`${gateway.url}/ready`)).json.reasons, [{ reason_id: 'gateway_shutting_down' }])
-  t.equal((await get(`${gateway.url}/health`)).status, 200)
+  const draining = await startDraining(t, gateway)
+  t.match((await get(`${draining.url}/ready`)).json.reasons, [{ reason_id: 'gateway_shutting_down' }])
+  t.equal((await get(`${draining.url}/health`)).status, 200)
   for (const family of families) {
     for (const isStream of [false, true]) {
-      const refused = await send(gateway.url, family, { model, prompt: 'Hi', isStream })
+      const refused = await send(draining.url, family, { model, prompt: 'Hi', isStream })
       t.equal(refused.status, 503, family.name)
       t.equal(refused.headers.get('retry-after'), '1', family.name)
       t.match(refused.text, /gateway_shutting_down/, family.name)
@@ -50,7 +48,7 @@ t.test('bridge 95: a drain lets running requests finish and refuses new ones', a
     t.equal(response.status, 200)
     t.equal((index % 2 === 0 ? family?.read(response) : family?.readStream(response))?.text, 'done')
   }
-  t.equal(await exited, 0)
+  t.equal(await gateway.stop(), 0)
 })
 
 t.test('bridge 96: at the deadline an endless stream ends with an error, and the gateway exits', async t => {

@@ -1,7 +1,7 @@
 import { ApiError, GoogleGenAI } from '@google/genai'
 import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
-import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { startDraining } from '../../support/drain.ts'
 import { catchError } from '../../support/errors.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -9,7 +9,7 @@ import { call, emulatorOptions, failingStream, generate, model, say, stream, ver
 
 const emulator = await startEmulator(t, emulatorOptions)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_FIRST_BYTE_TIMEOUT: '2', GATEWAY_ACCESS_LOG: 'true' }
+  env: { ...emulatorVariables(emulator), UPSTREAM_FIRST_BYTE_TIMEOUT: '2', GATEWAY_ACCESS_LOG: 'true' }
 })
 
 const client = (version: string) =>
@@ -173,7 +173,7 @@ t.test(
 )
 
 t.test('content 80: during shutdown requests are refused with 503 and a retry-after time (I1, I2)', async t => {
-  await startDraining(gateway)
+  const draining = await startDraining(t, gateway)
   const before = emulator.requests.length
   const content = { parts: [{ text: 'a' }] }
   for (const [operation, body] of [
@@ -183,7 +183,7 @@ t.test('content 80: during shutdown requests are refused with 503 and a retry-af
     ['embedContent', { content }],
     ['batchEmbedContents', { requests: [{ content }] }]
   ] as const) {
-    const response = await call(gateway, 'v2', operation, body)
+    const response = await call(draining, 'v2', operation, body)
     t.equal(response.status, 503, operation)
     t.equal(response.headers.get('retry-after'), '1')
     t.match(response.json, {

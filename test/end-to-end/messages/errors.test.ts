@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { post, upstreamChats } from '../../support/client.ts'
-import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { startDraining } from '../../support/drain.ts'
 import { catchError } from '../../support/errors.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { received } from '../../support/upstream.ts'
@@ -9,10 +9,9 @@ import { ask, model, versions } from './support.ts'
 
 const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
-  env: { ...emulatorVariables(emulator), ...LONG_GRACE, UPSTREAM_FIRST_BYTE_TIMEOUT: '2' }
+  env: { ...emulatorVariables(emulator), UPSTREAM_FIRST_BYTE_TIMEOUT: '2' }
 })
 const url = `${gateway.url}/v1/messages`
-const client = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
 const question = { model, max_tokens: 10, messages: [{ role: 'user' as const, content: 'hi' }] }
 
 t.test('messages 59: a rate limit before the first byte is an HTTP status with retry-after', async t => {
@@ -153,11 +152,13 @@ t.test('a model at its concurrency limit is a rate limit error with its code', a
 })
 
 t.test('messages 74: during shutdown requests are refused with a reason and retry-after (I1, I2)', async t => {
-  await startDraining(gateway)
+  const draining = await startDraining(t, gateway)
+  const path = `${draining.url}/v1/messages`
+  const client = new Anthropic({ baseURL: draining.url, apiKey: 'unused', maxRetries: 0 })
   const chats = upstreamChats(emulator).length
   const counts = received(emulator, '/tokens/count').length
-  for (const path of [url, `${url}/count_tokens`, `${gateway.url}/v2/messages`]) {
-    const response = await post(path, question)
+  for (const address of [path, `${path}/count_tokens`, `${draining.url}/v2/messages`]) {
+    const response = await post(address, question)
     t.equal(response.status, 503)
     t.equal(response.headers.get('retry-after'), '1')
     t.match(response.json, {

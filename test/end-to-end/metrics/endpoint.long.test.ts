@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { LABEL_NAMES } from '../../../shared/metrics/definitions.ts'
 import { get, post } from '../../support/client.ts'
 import { compileCache } from '../../support/compile-cache.ts'
-import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { startDraining } from '../../support/drain.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { fetchMetrics, scrape, scrapeUntil } from '../../support/metrics.ts'
 import { readMetricsText } from '../../support/metrics-text.ts'
@@ -212,12 +212,12 @@ t.test('no metric holds the id of a trace, not even that of a sampled one (speci
 t.test('the port of the metrics serves until the end of a drain, and refused requests are counted', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), ...LONG_GRACE, GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PORT: '0' }
+    env: { ...emulatorVariables(emulator), GATEWAY_METRICS_ENABLED: 'True', GATEWAY_METRICS_PORT: '0' }
   })
   const port = readLog(gateway).find(({ event }) => event === 'metrics_listening')?.port
   const url = `http://127.0.0.1:${port}`
-  await startDraining(gateway)
-  const refused = await post(`${gateway.url}/v1/messages`, {})
+  const draining = await startDraining(t, gateway)
+  const refused = await post(`${draining.url}/v1/messages`, {})
   t.equal(refused.status, 503)
   const labels = { protocol: 'anthropic', route: '/v1/messages', status: '503', lifecycle: 'request_error' }
   const metrics = await scrapeUntil({ url }, text => text.sum('gateway_requests_total', labels) === 1, 'it is counted')

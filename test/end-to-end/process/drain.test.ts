@@ -26,14 +26,24 @@ t.test('bridge 95: a running request gets its response, then the gateway exits w
   t.same(await fleet.exited, { code: 0, signal: null })
 })
 
-t.test('readiness is false, with the port still open, for the whole grace (I1)', async t => {
-  const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '3' })
-  fleet.child.kill('SIGTERM')
-  await fleet.until('/state', state => state.isDraining === true)
-  t.same((await fleet.get('/work?ms=0')).body, { reason: 'gateway_shutting_down' })
-  t.same(await fleet.exited, { code: 0, signal: null })
-  await t.rejects(fleet.get('/state'))
-})
+t.test(
+  'decisions.md 97: within the grace the gateway is not ready and serves, longer than its drain may last (I1)',
+  async t => {
+    const fleet = await startFleet(t, {
+      GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '2',
+      GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '0.5'
+    })
+    fleet.child.kill('SIGTERM')
+    await fleet.until('/state', state => state.isLeaving === true)
+    t.equal((await fleet.get('/work?ms=1000')).status, 200, 'longer than the drain deadline')
+    t.same(await fleet.exited, { code: 0, signal: null })
+    const events = fleet.readLog().map(line => line.event)
+    t.ok(events.indexOf('shutdown_grace') > events.indexOf('shutdown_initiated'))
+    t.ok(events.indexOf('drain_started') > events.indexOf('shutdown_grace'))
+    t.notOk(events.includes('requests_cancelled'))
+    await t.rejects(fleet.get('/state'))
+  }
+)
 
 t.test('operations 58: at the deadline a running request is cancelled, and the gateway still exits with 0', async t => {
   const fleet = await startFleet(t, { GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '0.5', GATEWAY_WORKERS: '1' })
@@ -64,7 +74,19 @@ t.test('a second signal ends the grace of an idle gateway', async t => {
     GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300'
   })
   fleet.child.kill('SIGTERM')
-  await fleet.until('/state', state => state.isDraining === true)
+  await fleet.until('/state', state => state.isLeaving === true)
+  fleet.child.kill('SIGINT')
+  t.same(await fleet.exited, { code: 0, signal: null })
+})
+
+t.test('a worker that exits within the grace is respawned, not ready, and serves', async t => {
+  const fleet = await startFleet(t, { GATEWAY_WORKERS: '1', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '60' })
+  const [first] = (await findWorkers(fleet, 1)).values()
+  fleet.child.kill('SIGTERM')
+  await fleet.until('/state', state => state.isLeaving === true)
+  process.kill(Number(first), 'SIGKILL')
+  await fleet.until('/state', state => state.pid !== first && state.isLeaving === true)
+  t.equal((await fleet.get('/work?ms=0')).status, 200)
   fleet.child.kill('SIGINT')
   t.same(await fleet.exited, { code: 0, signal: null })
 })

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { get, post, readUntilCut } from '../../support/client.ts'
+import { startDraining } from '../../support/drain.ts'
 import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { assertSdkError } from '../../support/sdk-refusal.ts'
@@ -173,7 +174,7 @@ t.test('bridge 95, 96: SIGTERM lets a short request finish and ends an endless s
 t.test('completions 73: a request during shutdown is refused with a machine readable reason (I1, I2)', async t => {
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2', GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '6' }
+    env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '2' }
   })
   const url = `${gateway.url}/v1/chat/completions`
   const running = post(url, {
@@ -181,13 +182,12 @@ t.test('completions 73: a request during shutdown is refused with a machine read
     messages: [{ role: 'user', content: '[[slow:3000]][[text:late]]' }]
   })
   await emulator.waitFor(() => emulator.stats.activeChatRequests > 0)
-  const exited = gateway.stop()
-  await waitUntil(async () => {
-    const { status, json } = await get(`${gateway.url}/ready`)
-    return status === 503 && json.reasons[0].reason_id === 'gateway_shutting_down'
-  }, 'readiness turns false for the right reason')
-  t.equal((await get(`${gateway.url}/health`)).status, 200)
-  const refused = await post(url, body)
+  const draining = await startDraining(t, gateway)
+  const ready = await get(`${draining.url}/ready`)
+  t.same([ready.status, ready.json.reasons[0].reason_id], [503, 'gateway_shutting_down'])
+  t.equal((await get(`${draining.url}/health`)).status, 200)
+  const late = `${draining.url}/v1/chat/completions`
+  const refused = await post(late, body)
   t.equal(refused.status, 503)
   t.equal(refused.headers.get('retry-after'), '1')
   t.strictSame(refused.json, {
@@ -201,7 +201,7 @@ t.test('completions 73: a request during shutdown is refused with a machine read
     }
   })
   const refusal = { status: 503, type: 'server_error', code: 'gateway_not_ready', param: null }
-  await assertSdkError(t, { url, body }, refusal)
+  await assertSdkError(t, { url: late, body }, refusal)
   t.equal((await running).json.choices[0].message.content, 'late', 'the running request got its response')
-  t.equal(await exited, 0)
+  t.equal(await gateway.stop(), 0)
 })

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { upstreamChats } from '../../support/client.ts'
-import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { startDraining } from '../../support/drain.ts'
 import { catchError } from '../../support/errors.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -13,7 +13,6 @@ const emulator = await startEmulator(t)
 const gateway = await startGateway(t, {
   env: {
     ...emulatorVariables(emulator),
-    ...LONG_GRACE,
     UPSTREAM_FIRST_BYTE_TIMEOUT: '2',
     GATEWAY_MODEL_MAX_CONNECTIONS: JSON.stringify({ [slotted]: 1 }),
     GATEWAY_MODEL_MAX_CONNECTIONS_ACQUIRE_TIMEOUT: '0'
@@ -101,11 +100,11 @@ t.test(
 )
 
 t.test('responses 79: during shutdown requests are refused with a reason and retry-after (I1, I2)', async t => {
-  await startDraining(gateway)
+  const draining = await startDraining(t, gateway)
   const before = upstreamChats(emulator).length
   for (const version of versions) {
     for (const stream of [false, true]) {
-      const httpResponse = await ask(gateway, version, 'x', { stream })
+      const httpResponse = await ask(draining, version, 'x', { stream })
       t.equal(httpResponse.status, 503)
       t.equal(httpResponse.headers.get('retry-after'), '1')
       t.match(httpResponse.json, {
@@ -116,7 +115,7 @@ t.test('responses 79: during shutdown requests are refused with a reason and ret
         }
       })
     }
-    t.match(await catchError(() => createClient(gateway, version).responses.create({ model, input: 'x' })), {
+    t.match(await catchError(() => createClient(draining, version).responses.create({ model, input: 'x' })), {
       status: 503,
       code: 'gateway_not_ready'
     })

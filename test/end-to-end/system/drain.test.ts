@@ -1,9 +1,9 @@
 // The shutdown of a gateway as clients of every family see it (operations.md 3.8; bridge.md 9.3).
 
-import { connect } from 'node:net'
 import t from 'tap'
 import { get, readUntilCut } from '../../support/client.ts'
-import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
+import { isRefused } from '../../support/drain.ts'
+import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { openConnection } from '../../worker/http/support.ts'
 import {
@@ -57,14 +57,19 @@ function writeRefusal(family: Family, requestId: string | null): object {
 }
 
 t.test(
-  'operations 57; bridge 95: after SIGTERM running requests end normally, and new ones are refused in the form of their family (I1, I2, I3)',
+  'operations-grace: requests that a balancer still sends within the grace are served, those of new connections too (I1, I2, I3)',
   async t => {
     const gateway = await startGateway(t, {
-      env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '8' }
+      env: {
+        ...emulatorVariables(emulator),
+        GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '6',
+        GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '20'
+      }
     })
-    const whole = families.map(family => askIn(gateway, family, '[[slow:2500]][[text:whole]]'))
+    const port = Number(new URL(gateway.url).port)
+    const whole = families.map(family => askIn(gateway, family, '[[slow:8000]][[text:whole]]'))
     const streamed = families.map(family =>
-      openStream(gateway, family, '[[tick:250]][[chunks:a|b|c|d|e|f|g|h]]', { query: '?alt=sse' })
+      openStream(gateway, family, '[[tick:1000]][[chunks:a|b|c|d|e|f|g|h]]', { query: '?alt=sse' })
     )
     await emulator.waitFor(({ stats }) => stats.activeChatRequests === 2 * families.length)
     const exited = gateway.stop()
@@ -72,15 +77,17 @@ t.test(
     const ready = await get(`${gateway.url}/ready`)
     t.strictSame(ready.json.reasons, [{ reason_id: 'gateway_shutting_down' }])
     t.equal((await get(`${gateway.url}/health`)).status, 200)
-    for (const family of families) {
-      for (const stream of [false, true]) {
-        const response = await askIn(gateway, family, 'too late', { stream })
-        t.equal(response.status, 503, family)
-        t.equal(response.headers.get('retry-after'), '1', family)
-        t.equal(response.headers.get('connection'), 'close', family)
-        t.strictSame(response.json, writeRefusal(family, response.headers.get('x-request-id')), family)
-      }
+    const asked = families.flatMap(family => [false, true].map(stream => askIn(gateway, family, 'in time', { stream })))
+    for (const response of await Promise.all(asked)) {
+      t.equal(response.status, 200)
+      t.not(response.headers.get('connection'), 'close', 'the connection is kept')
     }
+    t.notOk(
+      readLog(gateway).some(({ event }) => event === 'drain_started'),
+      'all of that was within the grace'
+    )
+    await waitUntil(() => isRefused(port), 'new connections are refused behind the grace')
+    t.equal(gateway.process.exitCode, null, 'running requests go on')
     for (const [index, family] of families.entries()) {
       const response = await whole[index]
       t.equal(response?.status, 200, family)
@@ -94,7 +101,7 @@ t.test(
 )
 
 t.test(
-  'bridge 95; decisions.md 44: while requests run, open connections stay usable and new ones are refused',
+  'operations 57; bridge 95; decisions.md 44: while requests run, open connections stay usable, their model requests are refused in the form of the family, and new ones are refused',
   async t => {
     const gateway = await startGateway(t, {
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
@@ -135,6 +142,11 @@ t.test(
       t.match(response, new RegExp(`^${status} `), request)
       t.match(response, /\r\nconnection: close\r\n/, request)
       t.match(response, more, request)
+      const family = families[index - 2]
+      if (family === undefined) continue
+      const [head = '', body = ''] = response.split('\r\n\r\n')
+      const requestId = /\r\nx-request-id: (\S+)/.exec(head)?.[1] ?? null
+      t.strictSame(JSON.parse(body), writeRefusal(family, requestId), family)
     }
     t.equal((await whole).status, 200)
     t.notOk(idle.socket.destroyed, 'an idle connection stays open')
@@ -176,22 +188,14 @@ t.test(
   }
 )
 
-t.test('an idle gateway exits immediately although clients keep their connections open (I3, I5)', async t => {
-  // Longer than the timeout of the test, so waiting for it would fail the test.
-  const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
-  })
-  for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 200)
-  t.equal(await gateway.stop(), 0)
-})
-
-function isRefused(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => resolve(true))
-    socket.on('connect', () => {
-      socket.destroy()
-      resolve(false)
+t.test(
+  'operations-drain-600: with ten minutes for its drain an idle gateway exits at once, although clients keep their connections open (I3, I5)',
+  async t => {
+    // Longer than the timeout of the test, so waiting for it would fail the test.
+    const gateway = await startGateway(t, {
+      env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '600' }
     })
-  })
-}
+    for (const family of families) t.equal((await askIn(gateway, family, 'hi')).status, 200)
+    t.equal(await gateway.stop(), 0)
+  }
+)

@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { parseSettings } from '../../../shared/settings.ts'
 import { get } from '../../support/client.ts'
-import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { startDraining } from '../../support/drain.ts'
 import { readLog, type ServingGateway, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
@@ -74,7 +74,7 @@ const readLines = ({ folder }: ServingGateway) =>
   readFileSync(join(folder, 'gateway.log'), 'utf8').split('\n').slice(0, -1)
 
 /** For the cases that need no other settings; the last of them drains it. */
-const shared = await startGateway(t, { env: { ...LONG_GRACE, GATEWAY_ACCESS_LOG: 'true' } })
+const shared = await startGateway(t, { env: { GATEWAY_ACCESS_LOG: 'true' } })
 
 t.test('operations 11: with authentication the last lines need the key, and are those of the file', async t => {
   const gateway = await startGateway(t, { env: AUTH })
@@ -354,9 +354,9 @@ t.test('log pages have their template in the access log, and no prefix leads to 
 t.test('a drain ends the streams at once, and no new one is opened', async t => {
   const { state, response } = await openLogStream(t, `${shared.url}/logs/stream`)
   t.equal(response.status, 200)
-  await startDraining(shared)
+  const draining = await startDraining(t, shared)
   await waitUntil(() => state.isEnded, 'the stream has its end')
-  const { status, json, headers } = await get(`${shared.url}/logs/stream`)
+  const { status, json, headers } = await get(`${draining.url}/logs/stream`)
   t.same([status, json.error.code, headers.get('retry-after')], [503, 'gateway_not_ready', '1'])
-  t.equal((await get(`${shared.url}/logs/1`)).status, 200, 'the last lines can still be read')
+  t.equal((await get(`${draining.url}/logs/1`)).status, 200, 'the last lines can still be read')
 })

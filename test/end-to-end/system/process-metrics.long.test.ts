@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { LONG_GRACE, startDraining } from '../../support/drain.ts'
+import { startDraining } from '../../support/drain.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { scrape, scrapeUntil } from '../../support/scrape.ts'
@@ -158,16 +158,16 @@ t.test('requests that wait for a concurrency limit are counted while they do', a
 
 t.test('a gateway that drains says so and counts what it waits for', async t => {
   const emulator = await startEmulator(t)
-  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), ...METRICS, ...LONG_GRACE } })
+  const gateway = await startGateway(t, { env: { ...emulatorVariables(emulator), ...METRICS } })
   await scrapeUntil(gateway, 'the gateway is ready', at => at.sum('gateway_ready') === 1)
   const controller = new AbortController()
   await openStream(gateway, 'messages', '[[tick:50]][[len:5000]]', { signal: controller.signal })
-  await startDraining(gateway)
-  const draining = await scrape(gateway)
+  const served = await startDraining(t, gateway, { connections: 300 })
+  const draining = await scrape(served)
   t.equal(draining.sum('gateway_draining'), 1)
   t.equal(draining.sum('gateway_ready'), 0)
   t.equal(draining.sum('gateway_workers', { lifecycle: 'draining' }), 1)
-  t.equal(draining.sum('gateway_drain_active_requests'), 1)
+  t.equal(draining.sum('gateway_drain_active_requests'), 2)
   controller.abort()
-  await scrapeUntil(gateway, 'no request is left', at => at.sum('gateway_drain_active_requests') === 0)
+  await scrapeUntil(served, 'one request is left', at => at.sum('gateway_drain_active_requests') === 1)
 })

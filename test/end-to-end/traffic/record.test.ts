@@ -233,9 +233,9 @@ t.test('malformed heads, wrong methods, large bodies and system routes are recor
 })
 
 t.test('a request that the drain refuses is recorded before the gateway exits', async t => {
-  const gateway = await startRecordedGateway(t, { env: { GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS: '5' } })
-  await startDraining(gateway)
-  const refused = await askIn(gateway, 'messages', 'late')
+  const gateway = await startRecordedGateway(t)
+  const draining = await startDraining(t, gateway)
+  const refused = await askIn(draining, 'messages', 'late')
   t.equal(refused.status, 503)
   await gateway.stop()
   t.match(

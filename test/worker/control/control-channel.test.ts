@@ -182,6 +182,13 @@ t.test('a worker learns when every worker of the host listens', async t => {
   t.equal(channel.isHostStarted, true)
 })
 
+t.test('a worker learns that the gateway stops soon', async t => {
+  const { channel } = createRemote()
+  t.equal(channel.isLeaving, false)
+  channel.receive(createMessage({ kind: 'readiness-withdrawn' }))
+  t.equal(channel.isLeaving, true)
+})
+
 t.test('a respawned worker has the catalog of its configure message', async t => {
   const channel = createControlChannel(
     { send: () => undefined },

@@ -18,17 +18,18 @@ interface Situation {
   isHostStarted?: boolean
   isReady?: (profileId: string) => boolean
   isDraining?: boolean
+  isLeaving?: boolean
   keysRevision?: string
 }
 
 function readinessOf(profiles: ProfileSet, situation: Situation = {}) {
-  const { isHostStarted = true, isReady = () => true, isDraining = false } = situation
+  const { isHostStarted = true, isReady = () => true, isDraining = false, isLeaving = false } = situation
   const options = workerOptions(parseSettings({}), profiles)
   const read = createReadinessReader({
     profiles,
     revisions: options.revisions,
     keys: { revision: situation.keysRevision },
-    control: { ...options.control, isHostStarted },
+    control: { ...options.control, isHostStarted, isLeaving },
     executors: { isReady },
     drainGate: { isDraining }
   })
@@ -101,6 +102,10 @@ t.test('no inventory of a mixed file is waited for, and one that is absent is a 
   t.same(reasons(readinessOf(fileOf([native]))), ['model_inventory_unavailable'])
   const schemaVersion = 'gateway.provider-profiles.v2'
   t.same(reasons(readinessOf(fileOf([native, edge], { schemaVersion }))), ['model_inventory_unavailable'])
+})
+
+t.test('decisions.md 97: a gateway that leaves is not ready, although it serves', async t => {
+  t.same(reasons(readinessOf(fileOf([edge]), { isLeaving: true })), ['gateway_shutting_down'])
 })
 
 t.test('a drain comes first', async t => {
