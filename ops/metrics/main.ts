@@ -15,6 +15,8 @@ export function renderFiles(): Array<{ path: string; text: string }> {
   return [
     { path: 'prometheus/prometheus.yml', text: renderScrapeConfig(RULES_FILE) },
     { path: `prometheus/${RULES_FILE}`, text: renderRules() },
+    // Helm reads nothing outside the chart.
+    { path: `kubernetes/chart/files/${RULES_FILE}`, text: renderRules() },
     { path: 'prometheus/gateway.rules.test.yml', text: renderRuleTests(RULES_FILE) },
     { path: 'grafana/llm-gateway.json', text: `${JSON.stringify(renderDashboard(), null, 2)}\n` },
     { path: 'guides/metrics.md', text: replaceTables(readFileSync(join(ops, 'guides', 'metrics.md'), 'utf8')) }
