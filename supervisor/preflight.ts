@@ -28,12 +28,13 @@ export function inspectConfiguration(sources: PlanSources): PreflightResult {
   } catch (error) {
     if (!StartupError.is(error)) throw error
     const output = `${JSON.stringify(createStartupErrorDocument(error))}\n`
-    // The document has no place for it, and only a person needs it.
+    // For a person: the document has ids only, and no place for the lines of a file.
+    const words = error.details.map(detail => `${detail.explanation}.`)
     const place = error.location === undefined ? [] : [`The problem is in the ${error.file} file: ${error.location}`]
     return {
       exitCode: exitCodeBeforeStart({ kind: 'preflight-failed' }),
       output,
-      warnings: [...given.warnings, ...place]
+      warnings: [...given.warnings, ...(words.length === 0 ? [error.message] : words), ...place]
     }
   }
 }

@@ -46,7 +46,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   warnOfUnusedKeyFile(settings, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
   if (settings.mode === 'PROD') checkProduction(settings, refusals, warnings)
-  checkAdminKey(settings, refusals, warnings)
+  checkAdminKey(settings, refusals)
   return { refusals, warnings }
 }
 
@@ -320,15 +320,15 @@ function warnOfShortKey(setting: string, key: Secret | undefined, warnings: stri
   if (!warnings.includes(warning)) warnings.push(warning)
 }
 
-function checkAdminKey(settings: Settings, refusals: StartupErrorDetail[], warnings: string[]): void {
-  const adminKey = settings.adminApiKey?.reveal()
-  if (adminKey === undefined) return
-  const clientKeys = [settings.apiKey, ...Object.values(settings.apiKeys)].map(key => key?.reveal())
-  if (!clientKeys.includes(adminKey)) return
-  const explanation = 'GATEWAY_ADMIN_API_KEY must differ from the API keys of clients'
-  if (settings.mode === 'PROD' && !settings.allowInsecureProd) {
-    refusals.push({ reasonId: 'insecure_prod_refused', setting: 'GATEWAY_ADMIN_API_KEY', explanation })
-  } else {
-    warnings.push(`${explanation}.`)
-  }
+/** Every client that has such a key would be an admin. The keys of a keys file are compared when it is read (keys.md 1). */
+function checkAdminKey({ adminApiKey, apiKey, apiKeys }: Settings, refusals: StartupErrorDetail[]): void {
+  if (adminApiKey === undefined || !isKey(adminApiKey)) return
+  const clientKeys = [apiKey, ...Object.values(apiKeys)].map(key => key?.reveal())
+  if (!clientKeys.includes(adminApiKey.reveal())) return
+  const setting = 'GATEWAY_ADMIN_API_KEY'
+  refusals.push({
+    reasonId: 'invalid_settings',
+    setting,
+    explanation: `${setting} must differ from the API keys of clients`
+  })
 }

@@ -281,7 +281,7 @@ const CHUNKS = [
   '0\r\nx-trailer: a\r\ncontent-length: 5\r\n\r\n',
   `0\r\n${'x-trailer: a\r\n'.repeat(500)}\r\n`,
   '1\r\n{\r\n'.repeat(2000),
-  'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'
+  'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
 ]
 
 function changeMessage(message: Message, random: Random): void {

@@ -38,6 +38,7 @@ export function describeSecurityPosture(settings: Settings): JsonObject {
     api_key_configured: settings.apiKey !== undefined || Object.keys(settings.apiKeys).length > 0,
     cors_allow_origins: settings.corsAllowOrigins,
     has_wildcard_cors: settings.corsAllowOrigins.includes('*'),
+    allowed_hosts: settings.allowedHosts,
     log_redact_sensitive: settings.logRedactSensitive,
     logs_ip_allowlist: settings.logsIpAllowlist,
     logs_trusted_proxies: settings.logsTrustedProxies,

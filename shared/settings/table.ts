@@ -161,11 +161,16 @@ function accessRows(add: SectionRows) {
     ),
     GATEWAY_CORS_ALLOW_ORIGINS: add.withDefault(
       kind.originList,
-      '["*"]',
-      'Origins that browsers may call from; one between slashes is a regular expression for the whole origin.'
+      '[]',
+      'Origins that browsers may call from, besides those of this machine; one between slashes is a regular expression for the whole origin.'
     ),
     GATEWAY_CORS_ALLOW_METHODS: add.withDefault(kind.textList, '["*"]', 'Methods that browsers may use.'),
     GATEWAY_CORS_ALLOW_HEADERS: add.withDefault(kind.textList, '["*"]', 'Headers that browsers may send.'),
+    GATEWAY_ALLOWED_HOSTS: add.withDefault(
+      kind.hostList,
+      '[]',
+      'Further names in the `Host` header, with any port, while the gateway listens on a loopback address without key authentication; other names are 421.'
+    ),
     GATEWAY_ALLOW_INSECURE_PROD: add.withDefault(
       kind.boolean,
       'false',

@@ -3,6 +3,7 @@ import { isIP, isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { readAddressRange } from '../addresses.ts'
 import { canonicalDestination } from '../destination.ts'
+import { spellHost } from '../local-hosts.ts'
 import { MACHINE_TEXT_MAX } from '../machine-document.ts'
 import { readOriginPattern } from '../origin-pattern.ts'
 import { Secret } from '../secret.ts'
@@ -185,6 +186,15 @@ function isOrigin(text: string): boolean {
     return false
   }
 }
+
+/** Names and addresses of hosts, as JSON or separated by commas, in the spelling of URLs; a port does not count. */
+export const hostList: SettingType<readonly string[]> = settingType('JSON or comma list of hosts', text => {
+  const items = text.trim().startsWith('[') ? readJson(text) : splitCommas(text)
+  const names = isTextList(items) ? items.map(spellHost) : [undefined]
+  return names.every(name => name !== undefined)
+    ? Object.freeze(names)
+    : new Expected('a JSON or comma list of host names without scheme and path, such as gateway.example')
+})
 
 /** A JSON list of addresses and CIDR ranges. */
 export const addressList: SettingType<readonly string[]> = settingType('JSON list of addresses and ranges', text => {

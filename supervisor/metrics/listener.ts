@@ -5,6 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { findAdminKey, findApiKey } from '../../shared/api-key.ts'
 import { createKeyRing, DEFAULT_KEY_NAME, type KeyRing, readKeyState } from '../../shared/keys/key-ring.ts'
+import { isLoopbackBinding } from '../../shared/listen-addresses.ts'
+import { createHostTest } from '../../shared/local-hosts.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { chooseMetricsFormat, METRICS_CONTENT_TYPES, type MetricsFormat } from '../../shared/metrics/format.ts'
 import { http } from '../../shared/node-http.ts'
@@ -22,7 +24,7 @@ export interface MetricsListenerOptions {
   readonly port: number
   readonly settings: Pick<
     Settings,
-    'mode' | 'enableApiKeyAuth' | 'keysFile' | 'adminApiKey' | 'metricsHost' | 'metricsPath'
+    'mode' | 'enableApiKeyAuth' | 'keysFile' | 'adminApiKey' | 'allowedHosts' | 'metricsHost' | 'metricsPath'
   >
   readonly keyRing: KeyRing
 }
@@ -32,7 +34,8 @@ export async function listenForScrapes(
   { log, scrape, nowMs }: { log: Logger; scrape: (format: MetricsFormat) => Promise<Uint8Array>; nowMs: () => number },
   { port, settings, keyRing }: MetricsListenerOptions
 ): Promise<MetricsListener> {
-  const refuse = createRefusal({ settings, keyRing, nowMs })
+  const isForeignHost = await createHostRefusal(settings, port)
+  const refuse = createRefusal({ isForeignHost, settings, keyRing, nowMs })
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refuse(request)
@@ -74,6 +77,11 @@ interface Refusal {
 
 const UNAUTHENTICATED = { status: 401, code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } }
 
+const FOREIGN_HOST = {
+  status: 421,
+  code: 'host_not_allowed',
+  message: 'The Host header names another machine. GATEWAY_ALLOWED_HOSTS can allow the name.'
+}
 const NO_OPERATOR = {
   status: 403,
   code: 'admin_key_required',
@@ -85,18 +93,36 @@ const STATE_REFUSALS = {
   disabled: { ...UNAUTHENTICATED, code: 'key_disabled', message: 'The API key is disabled' }
 } as const
 
+interface RefusalOptions extends Omit<MetricsListenerOptions, 'port'> {
+  readonly isForeignHost: (host: string | undefined) => boolean
+  readonly nowMs: () => number
+}
+
+/** Without keys a browser could be led to a loopback address by the name of another site (decisions.md 101). */
+async function createHostRefusal(
+  settings: MetricsListenerOptions['settings'],
+  port: number
+): Promise<RefusalOptions['isForeignHost']> {
+  const { metricsHost: host, allowedHosts } = settings
+  if (isAuthRequired(settings) || !(await isLoopbackBinding(host))) return () => false
+  const isOwnHost = createHostTest({ host, port, allowedHosts })
+  return (given = '') => given !== '' && !isOwnHost(given)
+}
+
 /**
  * Unknown paths and methods are refused before a key is looked at, as on the public port
  * (operations.md 1). While a keys file is in force the default or the admin key is needed (keys.md 2).
  */
 function createRefusal({
+  isForeignHost,
   settings,
   keyRing,
   nowMs
-}: Omit<MetricsListenerOptions, 'port'> & { nowMs: () => number }): (request: IncomingMessage) => Refusal | undefined {
+}: RefusalOptions): (request: IncomingMessage) => Refusal | undefined {
   const isKeyNeeded = isAuthRequired(settings)
   const adminRing = createKeyRing({ apiKey: settings.adminApiKey, apiKeys: {} })
   return ({ url = '/', method = '', headers }) => {
+    if (isForeignHost(headers.host)) return FOREIGN_HOST
     const [path, search = ''] = url.split('?', 2)
     if (path !== settings.metricsPath) return { status: 404, code: 'not_found', message: 'Not Found' }
     if (method !== 'GET' && method !== 'HEAD') {

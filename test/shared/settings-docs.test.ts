@@ -101,6 +101,7 @@ t.test('the security posture has the documented members', async t => {
     'api_key_configured',
     'cors_allow_origins',
     'has_wildcard_cors',
+    'allowed_hosts',
     'log_redact_sensitive',
     'logs_ip_allowlist',
     'logs_trusted_proxies',

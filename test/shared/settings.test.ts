@@ -38,7 +38,8 @@ t.test('an empty environment gives every default', async t => {
     poolThresholdBytes: 524288,
     logLevel: 'INFO',
     logFormat: 'json',
-    corsAllowOrigins: ['*'],
+    corsAllowOrigins: [],
+    allowedHosts: [],
     trafficLogSinks: [],
     upstream: {
       baseUrl: 'https://api.giga.chat/v1',

@@ -12,6 +12,7 @@ import { createFamilyFinder } from './families.ts'
 import { acceptBodies, collectMethods, expectContexts, runStages, waitForRecordRoom } from './hooks.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createListener, type Listener } from './listener.ts'
+import { createLocalAccess } from './local-access.ts'
 import { createPathRepair, withoutQuery } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import {
@@ -47,6 +48,7 @@ export async function createApplication(
   const { settings, operations } = runtime
   const { metricsPath } = settings
   const cors = createCorsPolicy(settings)
+  const { guardHosts, guardOrigins } = await createLocalAccess(settings, cors)
   const repairPath = createPathRepair({ operations, metricsPath })
   const app = Fastify({
     logger: false,
@@ -70,7 +72,9 @@ export async function createApplication(
   runStages(app, [
     openContext,
     refuseBrokenHeads(),
+    ...(guardHosts === undefined ? [] : [guardHosts]),
     respondToPreflights(cors),
+    guardOrigins,
     refuseWebSockets(),
     refuseWhileDraining(runtime),
     acceptLengths(runtime),

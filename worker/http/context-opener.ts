@@ -50,7 +50,7 @@ export function createContextOpener(runtime: HttpRuntime, { cors, describer, pay
         route,
         operation,
         traits,
-        corsHeaders: cors.responseHeaders(request.headers.origin)
+        corsHeaders: cors.responseHeaders(request.headers.origin, { family, route })
       },
       environment
     )

@@ -3,8 +3,10 @@
 // with 204, for any origin, method and headers; required is a 200, or a 400 that lists the
 // refused parts.
 import type { IncomingHttpHeaders } from 'node:http'
+import { isLoopbackOrigin } from '../../shared/local-hosts.ts'
 import { readOriginPattern } from '../../shared/origin-pattern.ts'
 import type { Settings } from '../../shared/settings.ts'
+import type { Family } from '../operations/operation.ts'
 import { EXPOSED_LIMIT_HEADERS } from './limit-headers.ts'
 
 /** Alternating header names and values, as `writeHead` takes them. */
@@ -16,11 +18,24 @@ export interface PreflightResponse {
   body: string
 }
 
+/** What a request asks for, as far as the rules differ by it. */
+export interface CorsRoute {
+  readonly family: Family
+  /** Its template, or `unmatched`. */
+  readonly route: string
+}
+
 export interface CorsPolicy {
+  /** Whether pages of this origin may read what the client protocols serve. */
+  isOriginAllowed(origin: string): boolean
   /** Returns the headers of every response that is not a preflight's, for the `origin` of the request. */
-  responseHeaders(origin: string | undefined): FlatHeaders
+  responseHeaders(origin: string | undefined, route: CorsRoute): FlatHeaders
   /** Returns the response to a preflight, or undefined for any other request, which goes on to routing. */
-  writePreflightResponse(method: string | undefined, headers: IncomingHttpHeaders): PreflightResponse | undefined
+  writePreflightResponse(
+    method: string | undefined,
+    headers: IncomingHttpHeaders,
+    route: CorsRoute
+  ): PreflightResponse | undefined
 }
 
 export type CorsSettings = Pick<
@@ -35,12 +50,30 @@ const PROD_HEADERS = ['authorization', 'content-type', 'x-api-key', 'x-goog-api-
 const EXPOSED_HEADERS = 'x-request-id, request-id, retry-after, x-gateway-ignored, x-gateway-target'
 const MAX_AGE_SECONDS = '600'
 
+/**
+ * The system routes that pages of other origins may read: they hold no fact of the gateway. The log, the admin API, debugging, metrics,
+ * documentation and the machine documents are for their own pages and for programs (decisions.md 101).
+ */
+const SHARED_SYSTEM_ROUTES: ReadonlySet<string> = new Set([
+  '/',
+  '/v1',
+  '/v2',
+  '/api/hello',
+  '/health',
+  '/livez',
+  '/ping'
+])
+
+function isShared({ family, route }: CorsRoute): boolean {
+  return family !== 'system' || SHARED_SYSTEM_ROUTES.has(route)
+}
+
 const PLAIN_VARY: FlatHeaders = ['vary', 'Origin']
 const PREFLIGHT_VARY: FlatHeaders = ['vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers']
 
 /**
- * Creates the rules of the settings. In PROD wildcards are dropped, empty lists of methods and headers get defaults, and credentials
- * are not allowed. An origin between slashes is a regular expression for the whole origin.
+ * Creates the rules of the settings. Origins of this machine are always allowed. In PROD wildcards are dropped, empty lists of methods and
+ * headers get defaults, and credentials are not allowed. An origin between slashes is a regular expression for the whole origin.
  */
 export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
   const isProd = settings.mode === 'PROD'
@@ -73,14 +106,16 @@ export function createCorsPolicy(settings: CorsSettings): CorsPolicy {
   const listedHeaders = [...SAFE_HEADERS, ...headers].join(', ')
 
   return {
-    responseHeaders(origin) {
-      if (origin === undefined || !isOriginAllowed(origin)) return PLAIN_VARY
+    isOriginAllowed,
+    responseHeaders(origin, route) {
+      if (origin === undefined || !isShared(route) || !isOriginAllowed(origin)) return PLAIN_VARY
       return [...PLAIN_VARY, ...originHeaders(origin), 'access-control-expose-headers', exposedHeaders]
     },
-    writePreflightResponse(method, requestHeaders) {
+    writePreflightResponse(method, requestHeaders, route) {
       const { origin } = requestHeaders
       const requestedMethod = requestHeaders['access-control-request-method']
       if (method !== 'OPTIONS' || origin === undefined || requestedMethod === undefined) return undefined
+      if (!isShared(route)) return { status: 400, headers: PREFLIGHT_VARY, body: 'Disallowed CORS origin' }
       const requestedHeaders = requestHeaders['access-control-request-headers']
       const responseHeaders = [...constantPreflightHeaders]
       const refusals: string[] = []
@@ -111,7 +146,7 @@ function createOriginTest(origins: readonly string[]): (origin: string) => boole
   if (origins.includes('*')) return origin => REPEATABLE.test(origin)
   const exact = new Set(origins.map(writeOrigin))
   const patterns = origins.map(readOriginPattern).filter(pattern => pattern !== undefined)
-  return origin => exact.has(origin) || patterns.some(pattern => pattern.test(origin))
+  return origin => exact.has(origin) || isLoopbackOrigin(origin) || patterns.some(pattern => pattern.test(origin))
 }
 
 /** Spells an origin as browsers send it: scheme and host in lower case, and nothing behind the port. */

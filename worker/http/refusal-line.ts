@@ -9,6 +9,9 @@ const LOGGED_CHARACTERS_MAX = 256
 /** Of routes and admission; the cause of such an error is a stable id of the reason. */
 const ROUTE_REFUSALS: ReadonlySet<string> = new Set(['unknown_model_alias', 'unsupported_semantic'])
 
+/** Because of a browser's page (decisions.md 101). */
+const PAGE_REFUSALS: ReadonlySet<string> = new Set(['host_not_allowed', 'origin_not_allowed'])
+
 /** Because of the client's key or its limits (keys.md 2). */
 const KEY_REFUSALS: ReadonlySet<string> = new Set([
   'key_expired',
@@ -24,8 +27,8 @@ export function logRefusal(
   { code, param, model, cause }: GatewayError,
   { logIds, apiKeyName }: { readonly logIds: LogIds; readonly apiKeyName: string | undefined }
 ): void {
-  const isOfKey = KEY_REFUSALS.has(code)
-  if (!isOfKey && !ROUTE_REFUSALS.has(code)) return
+  const rule = findRule(code)
+  if (rule === undefined) return
   const fields = {
     event: 'request_refused',
     ...logIds,
@@ -35,5 +38,11 @@ export function logRefusal(
     api_key_name: apiKeyName,
     reason_id: typeof cause === 'string' ? cause : undefined
   }
-  log.info(fields, `The ${isOfKey ? 'key' : 'route'} of a request does not admit it`)
+  log.info(fields, `The ${rule} of a request does not admit it`)
+}
+
+function findRule(code: string): string | undefined {
+  if (KEY_REFUSALS.has(code)) return 'key'
+  if (ROUTE_REFUSALS.has(code)) return 'route'
+  return PAGE_REFUSALS.has(code) ? 'host or origin' : undefined
 }

@@ -30,6 +30,12 @@ import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from '
 /** Fastify keeps the target that it has rewritten. */
 type RewrittenMessage = IncomingMessage & { readonly originalUrl?: string }
 
+/** The target of the request line, as the client sent it. */
+export function readTarget(incoming: IncomingMessage): string {
+  const { url = '/', originalUrl = url }: RewrittenMessage = incoming
+  return originalUrl
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     context: RequestContext
@@ -193,8 +199,7 @@ export class RequestContext extends ObservedRequest {
 
   /** As the client sent it. */
   get path(): string {
-    const { url = '/', originalUrl = url }: RewrittenMessage = this.incoming
-    return withoutQuery(toLocalTarget(originalUrl))
+    return withoutQuery(toLocalTarget(readTarget(this.incoming)))
   }
 
   /** The repaired path, by which the route was found. */

@@ -69,9 +69,10 @@ function unclearFraming(header: string): GatewayError {
 /** Responds to cross-origin preflights. */
 export function respondToPreflights(cors: CorsPolicy): Stage {
   return (request, reply) => {
-    const preflight = cors.writePreflightResponse(request.raw.method, request.raw.headers)
+    const { raw, context } = request
+    const preflight = cors.writePreflightResponse(raw.method, raw.headers, context)
     if (preflight === undefined) return
-    request.context.corsHeaders = preflight.headers
+    context.corsHeaders = preflight.headers
     sendWhole(reply, { status: preflight.status, contentType: 'text/plain; charset=utf-8', body: preflight.body })
   }
 }

@@ -136,6 +136,17 @@ export const familyErrorDefinitions = {
     kind: 'not-found',
     text: 'The model does not exist.'
   },
+  // A browser's page of another site (decisions.md 101).
+  host_not_allowed: {
+    status: 421,
+    kind: 'invalid-request',
+    text: 'This gateway serves this machine only, and the Host header names another one. Its operator can allow the name (GATEWAY_ALLOWED_HOSTS) or switch key authentication on.'
+  },
+  origin_not_allowed: {
+    status: 403,
+    kind: 'permission',
+    text: 'Pages of this origin may not send requests here. The operator of the gateway can allow the origin (GATEWAY_CORS_ALLOW_ORIGINS).'
+  },
   // Authentication.
   invalid_api_key: {
     status: 401,

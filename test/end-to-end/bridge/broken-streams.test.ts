@@ -29,7 +29,7 @@ function writeRequest(family: Family, model: string, prompt: string, path?: stri
   const question = { model, prompt, isStream: true }
   const body = JSON.stringify(family.body(question))
   return (
-    `POST ${path ?? family.path(question)} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n` +
+    `POST ${path ?? family.path(question)} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
     `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   )
 }
@@ -142,7 +142,7 @@ t.test('decisions.md 108: the same over TLS', async t => {
 t.test('decisions.md 108: a failed stream behind other requests of its connection', async t => {
   for (const family of families) {
     const socket = open(t, gateway.url)
-    const ready = 'GET /health HTTP/1.1\r\nhost: a\r\n\r\n'
+    const ready = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
     const exchanged = await exchange(
       socket,
       ready + ready + writeRequest(family, NATIVE_ALIAS, `[[errframe]]${PROMPT}`)
@@ -200,7 +200,7 @@ t.test('decisions.md 108: a stream that ends well keeps its connection', async t
     const exchanged = await exchange(socket, writeRequest(family, model, PROMPT), (socket, text) => {
       if (isSent || !text.endsWith('\r\n0\r\n\r\n')) return
       isSent = true
-      socket.write('GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+      socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
     })
     t.equal(exchanged.received.split('HTTP/1.1 200 OK').length, 3, `${family.name} ${model}`)
     const { text, isComplete } = readChunks(exchanged.received)

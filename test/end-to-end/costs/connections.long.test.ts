@@ -48,7 +48,7 @@ t.test('cost 16: a transfer coding besides chunked is refused, and the connectio
       ['xchunked, chunked', 501],
       [',chunked', 400]
     ] as const) {
-      const head = `POST ${pathOf(family)} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: ${header}\r\n\r\n`
+      const head = `POST ${pathOf(family)} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: ${header}\r\n\r\n`
       // What comes behind the request may be the next request, or not: it is not served.
       const response = readRaw(await sendRaw(t, head + chunked(body) + head + chunked(body)))
       t.match(readError(family, response), { message: /Transfer-Encoding/ }, `${family} ${header}`)
@@ -75,7 +75,10 @@ t.test('cost 16: a doubtful end of the body is refused in every spelling', async
     'content-length: 5\r\ncontent-length: 6',
     'content-length: +5'
   ]) {
-    const text = await sendRaw(t, `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${fields}\r\n\r\n${chunked('{}')}`)
+    const text = await sendRaw(
+      t,
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${fields}\r\n\r\n${chunked('{}')}`
+    )
     const response = readRaw(text)
     t.equal(response.status, 400, fields)
     t.equal(response.headers.get('connection'), 'close', fields)
@@ -91,7 +94,7 @@ t.test('cost 16: chunked alone is accepted, in any case and with blanks', async 
   const body = JSON.stringify(bodyOf('completions', '[[text:arrived]]'))
   for (const header of ['chunked', 'Chunked', '  CHUNKED ']) {
     const { socket, waitFor } = await openConnection(t, port)
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ntransfer-encoding: ${header}\r\n\r\n`
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: ${header}\r\n\r\n`
     socket.write(head + chunked(body))
     t.match(await waitFor(/arrived/), /^HTTP\/1.1 200/)
     socket.destroy()
@@ -118,10 +121,10 @@ t.test('cost 22: a request for an upgrade is served as it is, and its connection
     'connection: upgrade\r\nupgrade: websocket'
   ]) {
     const { socket, waitFor } = await openConnection(t, port)
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n${upgrade}\r\ncontent-length: ${body.length}\r\n\r\n`
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\ncontent-length: ${body.length}\r\n\r\n`
     socket.write(head + body)
     t.match(await waitFor(/first/), /^HTTP\/1.1 200/)
-    socket.write(`GET /health HTTP/1.1\r\nhost: a\r\n${upgrade}\r\n\r\n`)
+    socket.write(`GET /health HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\n\r\n`)
     await waitFor(/HTTP\/1.1 200 [\s\S]*HTTP\/1.1 200 /)
     socket.destroy()
   }
@@ -133,7 +136,7 @@ t.test(
     const count = 150
     const requests = Array.from({ length: count }, (_, index) => {
       const body = JSON.stringify(bodyOf('completions', `[[slow:300]][[text:<${index}>]]`))
-      return `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+      return `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     })
     const { socket, waitFor } = await openConnection(t, port)
     let mostAtOnce = 0
@@ -155,9 +158,9 @@ t.test(
 t.test('cost 17: 100,000 pipelined requests whose responses are not read harm no other client', async t => {
   const body = JSON.stringify(bodyOf('completions', '[[hang]]'))
   for (const [name, request] of [
-    ['liveness', 'GET /health?flood HTTP/1.1\r\nhost: a\r\n\r\n'],
-    ['unknown', 'GET /flood HTTP/1.1\r\nhost: a\r\n\r\n'],
-    ['chat', `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`]
+    ['liveness', 'GET /health?flood HTTP/1.1\r\nhost: localhost\r\n\r\n'],
+    ['unknown', 'GET /flood HTTP/1.1\r\nhost: localhost\r\n\r\n'],
+    ['chat', `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`]
   ] as const) {
     const before = upstreamChats(emulator).length
     const socket = connect(port, '127.0.0.1')

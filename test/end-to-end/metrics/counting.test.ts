@@ -206,8 +206,8 @@ t.test('every request is counted, also those that no route or no handler sees', 
     await once(socket, 'close')
   }
   await send('nonsense\r\n\r\n')
-  await send('BREW / HTTP/1.1\r\nhost: x\r\n\r\n')
-  await send('PROPFIND /v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+  await send('BREW / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  await send('PROPFIND /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
   await post(`${gateway.url}/v1/chat/completions`, { ...chat('x'.repeat(3000)) })
   await post(`${gateway.url}/v1/messages`, '{')
   await fetch(`${gateway.url}/v1/chat/completions`, { method: 'PUT' })

@@ -233,7 +233,7 @@ t.test('memory 19: other upgrades, and other paths, are served as if nothing had
   t.equal((await getWithAnyHeaders(`${gateway.url}/v1/responses`, other)).status, 405)
   // Java's client asks for h2c with its first request, which may have a body.
   const body = JSON.stringify({ model, input: '[[text:from Java]]' })
-  const head = `POST /v1/responses HTTP/1.1\r\nhost: a\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: AA\r\ncontent-length: ${body.length}\r\n\r\n`
+  const head = `POST /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: AA\r\ncontent-length: ${body.length}\r\n\r\n`
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(gateway.url).port) })
   socket.write(head)
   socket.write(body)

@@ -37,7 +37,7 @@ async function send(gateway: StartedGateway, family: Family, prompt: string, str
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   const length = Buffer.byteLength(body)
-  socket.write(`POST ${pathname}${search} HTTP/1.1\r\nhost: gateway\r\ncontent-length: ${length}\r\n\r\n${body}`)
+  socket.write(`POST ${pathname}${search} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n${body}`)
   return socket
 }
 

@@ -107,11 +107,11 @@ t.test(
       env: { ...emulatorVariables(emulator), GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '300' }
     })
     const port = Number(new URL(gateway.url).port)
-    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
+    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
     const ask = (family: (typeof families)[number]): string => {
       const body = JSON.stringify(bodyOf(family, 'too late'))
       const { pathname } = new URL(urlOf(gateway, family))
-      return `POST ${pathname} HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+      return `POST ${pathname} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     }
     const open = async () => {
       const connection = await openConnection(t, port)

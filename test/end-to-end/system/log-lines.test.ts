@@ -50,7 +50,7 @@ async function sendBytes(bytes: string): Promise<{ id: string; text: string }> {
 t.test('input that is not an HTTP request has a line with the id and the status of its response', async t => {
   for (const [bytes, status] of [
     ['no request\r\n\r\n', 400],
-    [`GET / HTTP/1.1\r\nhost: a\r\nx-large: ${'a'.repeat(32 * 1024)}\r\n\r\n`, 431]
+    [`GET / HTTP/1.1\r\nhost: localhost\r\nx-large: ${'a'.repeat(32 * 1024)}\r\n\r\n`, 431]
   ] as const) {
     const { id, text } = await sendBytes(bytes)
     t.ok(text.startsWith(`HTTP/1.1 ${status} `))
@@ -63,7 +63,7 @@ t.test('input that is not an HTTP request has a line with the id and the status 
 
 t.test('a malformed body is recorded in the line of its request', async t => {
   const { id, text } = await sendBytes(
-    'POST /v1/messages HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nno chunk\r\n'
+    'POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nno chunk\r\n'
   )
   t.ok(text.startsWith('HTTP/1.1 400 '))
   t.match(await lineOf(id), { status: 400, error_type: 'http_400', method: 'POST', path: '/v1/messages' })

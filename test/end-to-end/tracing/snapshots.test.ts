@@ -141,7 +141,7 @@ function expectGolden(t: Test, name: string, actual: string): void {
 async function refuseAtDrain(t: Test, gateway: TracedGateway): Promise<string> {
   const { emulator } = gateway
   const connection = await openConnection(t, Number(new URL(gateway.url).port))
-  connection.socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+  connection.socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await connection.waitFor(/\r\n\r\n/)
   const aborted = new AbortController()
   const before = emulator.stats.activeChatRequests
@@ -151,7 +151,7 @@ async function refuseAtDrain(t: Test, gateway: TracedGateway): Promise<string> {
   const ready = () => get(`${gateway.url}/ready`).then(({ status }) => status)
   while ((await ready().catch(() => 503)) !== 503) await new Promise(resolve => setImmediate(resolve))
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'too late' }] })
-  const head = `host: a\r\nuser-agent: snapshot/1\r\nx-api-key: k1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
+  const head = `host: localhost\r\nuser-agent: snapshot/1\r\nx-api-key: k1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
   connection.socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n${body}`)
   await connection.closed
   const id = /HTTP\/1\.1 503 [\s\S]*x-request-id: ([0-9a-f-]{36})/.exec(connection.received())?.[1]

@@ -126,7 +126,7 @@ t.test(
       'if-none-match': 'canary',
       forwarded: 'for=canary',
       'openai-organization': 'canary',
-      origin: 'http://canary.example',
+      origin: 'http://localhost:3000',
       'proxy-authorization': 'Basic canary',
       range: 'bytes=0-canary',
       referer: 'http://canary.example',
@@ -166,7 +166,7 @@ t.test('a client’s framing and hop-by-hop headers end at the gateway (H9)', as
   socket.write(
     [
       'POST /v1/chat/completions HTTP/1.1',
-      'host: evil.example',
+      'host: other.localhost:1',
       'content-type: text/plain',
       'transfer-encoding: chunked',
       'te: trailers',

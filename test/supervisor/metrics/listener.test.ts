@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { createKeyRing } from '../../../shared/keys/key-ring.ts'
@@ -21,7 +23,7 @@ async function start(t: Test, env: Record<string, string>, keySet?: KeySet) {
     const { status, json } = await get(url + query, headers)
     return json === undefined ? status : `${status} ${json.error.code}`
   }
-  return { clock, keyRing, codeOf }
+  return { clock, keyRing, codeOf, port: listener.port }
 }
 
 t.test('keys 2: with a keys file the metrics need the default or the admin key', async t => {
@@ -71,4 +73,22 @@ t.test('the metrics port listens on its host, which is the loopback address by d
   t.equal(parseSettings({}).metricsHost, '127.0.0.1')
   const { codeOf } = await start(t, { GATEWAY_METRICS_HOST: '127.0.0.2' })
   t.equal(await codeOf(), 200)
+})
+
+t.test('decisions.md 101: without keys the name of another machine reads no metrics', async t => {
+  const { port } = await start(t, { GATEWAY_ALLOWED_HOSTS: 'scraper.example' })
+  const keyed = await start(t, { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'operator' })
+  const ask = async (port: number, host: string) => {
+    const outgoing = request({ port, host: '127.0.0.1', path: '/metrics', headers: { host, 'x-api-key': 'operator' } })
+    outgoing.end()
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+    response.resume()
+    return response.statusCode
+  }
+  for (const host of [`127.0.0.1:${port}`, 'localhost', 'scraper.example:9090'])
+    t.equal(await ask(port, host), 200, host)
+  for (const host of ['evil.example', `0.0.0.0:${port}`]) {
+    t.equal(await ask(port, host), 421, host)
+    t.equal(await ask(keyed.port, host), 200, host)
+  }
 })

@@ -64,10 +64,14 @@ t.test('the admin key is checked before a body of any transfer encoding is read'
   t.equal((await post(url, 'x'.repeat(101), { 'x-admin-api-key': 'adm' })).status, 413)
   // The body never ends, so a response can only come before it.
   const connection = await openConnection(t, port)
-  connection.socket.write('POST /_debug/thing HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabc')
+  connection.socket.write(
+    'POST /_debug/thing HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabc'
+  )
   t.match(await connection.waitFor(/invalid_admin_key/), /^HTTP\/1\.1 403 /)
   const waiting = await openConnection(t, port)
-  waiting.socket.write('POST /_debug/thing HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n')
+  waiting.socket.write(
+    'POST /_debug/thing HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n'
+  )
   t.match(await waiting.waitFor(/invalid_admin_key/), /^HTTP\/1\.1 403 /)
 })
 

@@ -195,7 +195,7 @@ t.test('a client that is still sending a body that is too large receives the res
   const megabytes8 = Buffer.alloc(8 * 1024 * 1024, 'x')
   for (const length of ['content-length: 8388608', 'transfer-encoding: chunked']) {
     const { socket, waitFor, closed } = await openConnection(t, port)
-    socket.write(`POST /v1/messages HTTP/1.1\r\nhost: a\r\n${length}\r\n\r\n`)
+    socket.write(`POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n${length}\r\n\r\n`)
     if (length.startsWith('transfer')) socket.write('800000\r\n')
     socket.write(megabytes8)
     const response = await waitFor(/request_id":"[^"]*"\}/)
@@ -208,11 +208,11 @@ t.test('a client that is still sending a body that is too large receives the res
 t.test('after a body that cannot be decompressed the connection serves the next request', async t => {
   const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket, waitFor } = await openConnection(t, port)
-  const head = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: gzip\r\n'
+  const head = 'POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-encoding: gzip\r\n'
   const broken = Buffer.concat([gzipSync(Buffer.alloc(3_000_000, 'ab')).subarray(0, 2000), Buffer.alloc(500_000, 'x')])
   socket.write(`${head}content-length: ${broken.length}\r\n\r\n`)
   socket.write(broken)
-  socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+  socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')
   t.match(await waitFor(/HTTP\/1.1 200 OK/), /^HTTP\/1.1 400 /)
 })
 
@@ -227,10 +227,10 @@ t.test(
     ] as const) {
       const { socket, waitFor } = await openConnection(t, port)
       const body = Buffer.concat([compress('{}'), Buffer.alloc(1_000_000)])
-      const head = `POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: ${encoding}\r\n`
+      const head = `POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-encoding: ${encoding}\r\n`
       socket.write(`${head}content-length: ${body.length}\r\n\r\n`)
       socket.write(body)
-      socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+      socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')
       await waitFor(/HTTP\/1.1 \d+ [\s\S]*HTTP\/1.1 200 OK/)
     }
   }
@@ -239,13 +239,15 @@ t.test(
 t.test('a 100 Continue is sent only when the body will be read', async t => {
   const { port } = await startApplication(t, { env: limit200, routes: mountAll(echo) })
   const refused = await openConnection(t, port)
-  refused.socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 361\r\n\r\n')
+  refused.socket.write(
+    'POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 361\r\n\r\n'
+  )
   t.match(await refused.waitFor(/request_id/), /^HTTP\/1.1 413 /)
   await refused.closed
 
   const welcome = await openConnection(t, port)
   welcome.socket.write(
-    'POST /v1/messages HTTP/1.1\r\nhost: a\r\nx-api-key: k1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'
+    'POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-api-key: k1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'
   )
   await welcome.waitFor(/^HTTP\/1.1 100 Continue\r\n\r\n/)
   welcome.socket.write('{}')
@@ -256,8 +258,8 @@ t.test('an invalid request head is refused with an id and in the form of the fam
   const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   for (const [head, status, message] of [
     ['', '400 Bad Request', 'The Host header is missing.'],
-    ['host: a\r\nHost: b\r\n', '400 Bad Request', 'The Host header is given more than once.'],
-    ['host: a\r\nexpect: a-miracle\r\n', '417 Expectation Failed', 'The expectation cannot be met.']
+    ['host: localhost\r\nHost: b\r\n', '400 Bad Request', 'The Host header is given more than once.'],
+    ['host: localhost\r\nexpect: a-miracle\r\n', '417 Expectation Failed', 'The expectation cannot be met.']
   ] as const) {
     const { socket, waitFor } = await openConnection(t, port)
     socket.write(`POST /v1/messages HTTP/1.1\r\n${head}content-length: 2\r\n\r\n{}`)
@@ -274,7 +276,9 @@ t.test('an invalid request head is refused with an id and in the form of the fam
 t.test('a client disconnect within the body ends the reading', async t => {
   const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket } = await openConnection(t, port)
-  socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-encoding: gzip\r\ncontent-length: 100\r\n\r\nabc')
+  socket.write(
+    'POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-encoding: gzip\r\ncontent-length: 100\r\n\r\nabc'
+  )
   while (drainGate.activeRequests === 0) await new Promise(resolve => setImmediate(resolve))
   socket.destroy()
   await drainGate.whenIdle()
@@ -283,7 +287,7 @@ t.test('a client disconnect within the body ends the reading', async t => {
 t.test('at the drain deadline a request whose body is incomplete gets its response', async t => {
   const { port, drainGate } = await startApplication(t, { routes: mountAll(forbidden(t)) })
   const { socket, waitFor, closed } = await openConnection(t, port)
-  socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')
+  socket.write('POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')
   while (drainGate.activeRequests === 0) await new Promise(resolve => setImmediate(resolve))
   drainGate.startDraining()
   drainGate.cancelActive()

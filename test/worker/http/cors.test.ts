@@ -1,11 +1,23 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
 import { parseSettings } from '../../../shared/settings.ts'
-import { createCorsPolicy } from '../../../worker/http/cors.ts'
+import { type CorsRoute, createCorsPolicy } from '../../../worker/http/cors.ts'
 import { writeFamilyLimitHeaders } from '../../../worker/http/limit-headers.ts'
 
+const CHAT: CorsRoute = { family: 'completions', route: '/v1/chat/completions' }
+
+/** The rules of the settings, for a chat unless another route is given. */
 function policy(env: Record<string, string> = {}) {
-  return createCorsPolicy(parseSettings(env))
+  const rules = createCorsPolicy(parseSettings(env))
+  return {
+    responseHeaders: (origin: string | undefined, route = CHAT) => rules.responseHeaders(origin, route),
+    writePreflightResponse: (method: string, headers: IncomingHttpHeaders, route = CHAT) =>
+      rules.writePreflightResponse(method, headers, route)
+  }
 }
+
+const EVERY_ORIGIN = { GATEWAY_CORS_ALLOW_ORIGINS: '["*"]' }
+const LOCAL = 'http://localhost:3000'
 
 const prod = { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'k1' }
 
@@ -23,10 +35,10 @@ function preflight(env: Record<string, string>, headers: Record<string, string>)
   return response === undefined ? undefined : { ...response, headers: toRecord(response.headers) }
 }
 
-t.test('in DEV every origin is allowed with credentials; without an origin only vary is set', async t => {
-  t.same(toRecord(policy().responseHeaders('http://a.b')), {
+t.test('in DEV origins of this machine are allowed with credentials; without an origin only vary is set', async t => {
+  t.same(toRecord(policy().responseHeaders(LOCAL)), {
     vary: 'Origin',
-    'access-control-allow-origin': 'http://a.b',
+    'access-control-allow-origin': LOCAL,
     'access-control-allow-credentials': 'true',
     'access-control-expose-headers': 'x-request-id, request-id, retry-after, x-gateway-ignored, x-gateway-target'
   })
@@ -34,7 +46,7 @@ t.test('in DEV every origin is allowed with credentials; without an origin only 
 })
 
 t.test('keys 6: with a keys file a browser may read what its key may still use', async t => {
-  const headers = toRecord(policy({ GATEWAY_KEYS_FILE: 'keys.yaml' }).responseHeaders('http://a.b'))
+  const headers = toRecord(policy({ GATEWAY_KEYS_FILE: 'keys.yaml' }).responseHeaders(LOCAL))
   const exposed = headers['access-control-expose-headers']?.split(', ') ?? []
   const meter = { limit: 1, remaining: 1, resetMs: 1 }
   const limits = { key: 'k', reserved: undefined, readMeters: () => ({ requests: meter, tokens: meter }) }
@@ -49,7 +61,8 @@ t.test('keys 6: with a keys file a browser may read what its key may still use',
 })
 
 t.test('operations 28: a preflight in DEV is allowed the method and headers that it requests', async t => {
-  const response = preflight({}, { origin: 'http://a.b', 'access-control-request-headers': 'authorization,x-foo' })
+  const requested = { origin: 'http://a.b', 'access-control-request-headers': 'authorization,x-foo' }
+  const response = preflight(EVERY_ORIGIN, requested)
   t.same(response, {
     status: 200,
     body: 'OK',
@@ -64,20 +77,24 @@ t.test('operations 28: a preflight in DEV is allowed the method and headers that
   })
 })
 
-t.test('operations 29: in PROD the wildcard is dropped, so no origin is allowed by default', async t => {
-  const response = preflight(prod, { origin: 'http://a.b' })
-  t.same(response, {
-    status: 400,
-    body: 'Disallowed CORS origin',
-    headers: {
-      vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
-      'access-control-allow-methods': 'GET, POST, OPTIONS',
-      'access-control-max-age': '600',
-      'access-control-allow-headers':
-        'Accept, Accept-Language, Content-Language, Content-Type, authorization, content-type, x-api-key, x-goog-api-key'
-    }
-  })
-})
+t.test(
+  'operations 29: in PROD the wildcard is dropped, so no origin of another machine is allowed by default',
+  async t => {
+    const response = preflight({ ...prod, ...EVERY_ORIGIN }, { origin: 'http://a.b' })
+    t.same(preflight(prod, { origin: 'http://a.b' }), response)
+    t.same(response, {
+      status: 400,
+      body: 'Disallowed CORS origin',
+      headers: {
+        vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+        'access-control-allow-methods': 'GET, POST, OPTIONS',
+        'access-control-max-age': '600',
+        'access-control-allow-headers':
+          'Accept, Accept-Language, Content-Language, Content-Type, authorization, content-type, x-api-key, x-goog-api-key'
+      }
+    })
+  }
+)
 
 t.test(
   'operations 30: in PROD a listed origin is allowed without credentials, another one is served without headers',
@@ -135,11 +152,11 @@ t.test('an origin between slashes is a pattern for the whole origin', async t =>
 
 t.test('a header of a client that is not ASCII is repeated in no response', async t => {
   const odd = 'http://\xe4'
-  t.same(policy().responseHeaders(odd), ['vary', 'Origin'])
-  const origin = preflight({}, { origin: odd })
+  t.same(policy(EVERY_ORIGIN).responseHeaders(odd), ['vary', 'Origin'])
+  const origin = preflight(EVERY_ORIGIN, { origin: odd })
   t.match(origin, { status: 400, body: 'Disallowed CORS origin' })
   t.equal(origin?.headers['access-control-allow-origin'], undefined)
-  const headers = preflight({}, { origin: 'http://a.b', 'access-control-request-headers': 'x-\xe4' })
+  const headers = preflight({}, { origin: LOCAL, 'access-control-request-headers': 'x-\xe4' })
   t.match(headers, { status: 400, body: 'Disallowed CORS headers' })
   t.equal(headers?.headers['access-control-allow-headers'], undefined)
 })

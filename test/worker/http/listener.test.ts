@@ -68,7 +68,7 @@ t.test(
         sendJson(reply, 200, {}, '{"done":true}')
       })
     })
-    const health = 'GET /health HTTP/1.1\r\nhost: a\r\n\r\n'
+    const health = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
     const [used, idle] = await Promise.all(
       [1, 2].map(async () => {
         const connection = await openConnection(t, port)
@@ -79,7 +79,7 @@ t.test(
     )
     const fresh = await openConnection(t, port)
     const busy = await openConnection(t, port)
-    busy.socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+    busy.socket.write('POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n')
     await arrived
 
     drainGate.startDraining()
@@ -105,7 +105,7 @@ t.test('a connection that becomes idle while the worker closes is closed as well
   socket.write('GET /health HTTP/1.1\r\n')
   await new Promise(resolve => setImmediate(resolve))
   const closing = listener.close()
-  socket.write('host: a\r\n\r\n')
+  socket.write('host: localhost\r\n\r\n')
   t.match(await waitFor(/\r\n\r\n/), /^HTTP\/1.1 200/)
   await closed
   await closing
@@ -125,7 +125,7 @@ t.test('a client that disconnects right behind its head is not handled, or its r
       const socket = connect(port, '127.0.0.1')
       await once(socket, 'connect')
       const disconnected = once(socket, 'close')
-      socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+      socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n')
       // Some disconnect in the turn of the head, some later.
       if (index % 3 === 0) await new Promise(setImmediate)
       if (index % 2 === 0) socket.resetAndDestroy()
@@ -160,7 +160,7 @@ t.test('a client that closes its sending side with a request without a body gets
     received += bytes
   })
   const closed = once(socket, 'close')
-  socket.end('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  socket.end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await closed
   t.match(received, /^HTTP\/1.1 200 OK.*here$/s)
 })
@@ -174,7 +174,7 @@ t.test('the refusal of malformed bytes is not written into the responses before 
   t.teardown(() => listener.close())
   const { port } = await listener.listen(loopback)
   const { socket, waitFor, closed, received } = await openConnection(t, port)
-  const post = (path: string) => `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n`
+  const post = (path: string) => `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n`
   socket.write(post('/stream') + post('/waits'))
   await waitFor(/data: 1/)
   socket.write('no request\r\n\r\n')
@@ -194,7 +194,7 @@ t.test(
       )
     })
     const { socket, waitFor, closed, received } = await openConnection(t, port)
-    socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n')
+    socket.write('POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n')
     await waitFor(/100 Continue/)
     socket.write('{}no request\r\n\r\n')
     await waitFor(/does not match its head/)

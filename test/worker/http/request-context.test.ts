@@ -19,7 +19,7 @@ function mount(handler: Handler) {
   }
 }
 
-const POST_CHAT = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}'
+const POST_CHAT = 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}'
 
 /** Starts an application whose handler passes its first request to the test and waits for `finish`. */
 async function startHeld(t: Test, env: Record<string, string> = {}) {

@@ -6,7 +6,7 @@ import { messagesRoute, openConnection, type RawConnection, signalled, startAppl
 
 const PIECE_BYTES = 512 * 1024
 const body = Buffer.from(JSON.stringify(Array.from({ length: 2_000_000 }, (_, index) => index)))
-const REQUEST = 'POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n'
+const REQUEST = 'POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n'
 
 /** An application whose responses are large, and a raw connection to it that has sent requests. */
 async function openLarge(t: Test, requests = 1, watch: (response: ServerResponse) => void = () => undefined) {

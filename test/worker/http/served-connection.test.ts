@@ -20,7 +20,7 @@ async function startHolding(t: Test) {
 }
 
 const gets = (count: number) =>
-  Array.from({ length: count }, (_, index) => `GET /${index} HTTP/1.1\r\nhost: a\r\n\r\n`).join('')
+  Array.from({ length: count }, (_, index) => `GET /${index} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join('')
 
 /** The bodies of the responses so far: each is the path of its request. */
 const bodiesIn = (text: string) => [...text.matchAll(/\r\n\r\n\/(\d+)/g)].map(match => Number(match[1]))
@@ -31,7 +31,7 @@ const respond = (outgoing: ServerResponse | undefined) => outgoing?.end(outgoing
 async function settle(t: Test, port: number, served: ServerResponse[]): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     const { socket, waitFor } = await openConnection(t, port)
-    socket.write('GET /settled HTTP/1.1\r\nhost: a\r\n\r\n')
+    socket.write('GET /settled HTTP/1.1\r\nhost: localhost\r\n\r\n')
     await waitUntil(() => served.some(({ req }) => req.url === '/settled'), 'the request was served')
     const at = served.findIndex(({ req }) => req.url === '/settled')
     respond(served.splice(at, 1)[0])
@@ -99,7 +99,9 @@ t.test('cost 17: a body behind waiting requests is read when its turn comes', as
   const { served, port } = await startHolding(t)
   const { socket, waitFor } = await openConnection(t, port)
   const body = 'y'.repeat(300_000)
-  socket.write(`${gets(SERVED_MAX)}POST /body HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+  socket.write(
+    `${gets(SERVED_MAX)}POST /body HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  )
   await waitUntil(() => served.length === SERVED_MAX, 'the first requests are served')
   for (const outgoing of [...served]) respond(outgoing)
   await waitUntil(() => served.length > SERVED_MAX, 'the request with the body is served')
@@ -126,7 +128,7 @@ t.test('cost 17: a connection that is not read is closed, one that waits for a p
   })
   const unread = await openConnection(t, port)
   unread.socket.pause()
-  unread.socket.write('GET /large HTTP/1.1\r\nhost: a\r\n\r\n')
+  unread.socket.write('GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await waitUntil(() => served[0]?.headersSent === true, 'the response was written')
   t.equal(served[0]?.socket?.timeout, UNREAD_TIMEOUT_MS)
   const { promise: ended, resolve: end } = signalled<void>()
@@ -135,7 +137,9 @@ t.test('cost 17: a connection that is not read is closed, one that waits for a p
   await ended
 
   const waiting = await openConnection(t, port)
-  waiting.socket.write('GET /large HTTP/1.1\r\nhost: a\r\nx-wait: 1\r\n\r\nGET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+  waiting.socket.write(
+    'GET /large HTTP/1.1\r\nhost: localhost\r\nx-wait: 1\r\n\r\nGET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
+  )
   await waitUntil(() => served[1]?.socket?.timeout === UNREAD_TIMEOUT_MS, 'the second request was read')
   served[1]?.socket?.emit('timeout')
   finish()

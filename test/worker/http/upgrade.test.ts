@@ -32,7 +32,9 @@ t.test('memory 19: off, a WebSocket on a Responses path is 426 at once, whoever 
 t.test('memory 19: off, the connection is closed behind the refusal', async t => {
   const { port } = await startApplication(t, { routes: mount })
   const { socket, received, closed } = await openConnection(t, port)
-  const headers = Object.entries({ host: 'x', ...WEBSOCKET_HEADERS }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const headers = Object.entries({ host: 'localhost', ...WEBSOCKET_HEADERS }).map(
+    ([name, value]) => `${name}: ${value}\r\n`
+  )
   socket.write(`GET /v1/responses HTTP/1.1\r\n${headers.join('')}\r\n`)
   await closed
   t.match(received(), /^HTTP\/1.1 426 Upgrade Required\r\n/)

@@ -126,7 +126,7 @@ t.test('a client disconnect within a stream is 499', async t => {
     resolve()
   })
   const { socket, waitFor } = await openConnection(t, port)
-  socket.write('POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+  socket.write('POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n')
   await promise
   await waitFor(/data: 1/)
   socket.destroy()

@@ -313,7 +313,7 @@ t.test('a stream that its client leaves has the events that were written', async
   const { port, call, recorder } = await start(t, hang)
   const { socket, waitFor } = await openConnection(t, port)
   const text = JSON.stringify(streamBody)
-  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: ${text.length}\r\n\r\n${text}`)
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${text.length}\r\n\r\n${text}`)
   await waitFor(/data: /)
   socket.destroy()
   await recorder.whenClosed(1)

@@ -41,7 +41,7 @@ const unexpected: StubHandler = () => {
 function requestBytes(body: object | undefined, more = ''): string {
   const text = body === undefined ? '' : JSON.stringify(body)
   const length = body === undefined ? '' : `content-length: ${text.length}\r\n`
-  return `POST ${CHAT} HTTP/1.1\r\nhost: a\r\n${length}${more}\r\n${text}`
+  return `POST ${CHAT} HTTP/1.1\r\nhost: localhost\r\n${length}${more}\r\n${text}`
 }
 
 interface Case {
@@ -180,7 +180,7 @@ const cases: Case[] = [
     env: { GATEWAY_MAX_REQUEST_BODY_BYTES: '10' },
     async run({ port }, t) {
       const { socket, waitFor } = await openConnection(t, port)
-      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\nx`)
+      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 300000\r\n\r\nx`)
       await waitFor(/request_entity_too_large/)
       socket.destroy()
     },
@@ -245,7 +245,7 @@ const cases: Case[] = [
     name: 'a client that closes its connection within its body',
     async run({ port, recorder }, t) {
       const { socket, closed } = await openConnection(t, port)
-      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{"model`)
+      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"model`)
       await recorder.whenSeen('opened')
       socket.end()
       await closed
@@ -258,7 +258,7 @@ const cases: Case[] = [
     name: 'a client that closes its connection right behind the head of its body',
     async run({ port }, t) {
       const { socket, closed } = await openConnection(t, port)
-      socket.end(`POST ${CHAT} HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n`)
+      socket.end(`POST ${CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n`)
       await closed
     },
     moments: ['opened', 'closed'],

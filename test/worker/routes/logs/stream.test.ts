@@ -25,7 +25,7 @@ async function start(t: Test, options: Partial<LogStreamOptions> = {}) {
     }
   })
   const connection = await openConnection(t, started.port)
-  connection.socket.write('GET /tail HTTP/1.1\r\nhost: a\r\n\r\n')
+  connection.socket.write('GET /tail HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await connection.waitFor(/\r\n\r\n/)
   return { ...started, ...connection, path, done: done.promise }
 }

@@ -37,6 +37,8 @@ const table: Record<FamilyErrorCode, Row> = {
   method_not_allowed: [405, invalid, null, 'method_not_allowed'],
   unknown_model_alias: [404, invalid, 'model', 'unknown_model_alias'],
   model_not_found: [404, 'not_found_error', 'model', 'model_not_found'],
+  host_not_allowed: [421, invalid, null, 'host_not_allowed'],
+  origin_not_allowed: [403, 'permission_denied_error', null, 'origin_not_allowed'],
   invalid_api_key: [401, 'authentication_error', null, 'invalid_api_key'],
   key_expired: [401, 'authentication_error', null, 'key_expired'],
   key_disabled: [401, 'authentication_error', null, 'key_disabled'],

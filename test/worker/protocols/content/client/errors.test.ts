@@ -43,6 +43,8 @@ const expected: Record<FamilyErrorCode, [status: number, rpcStatus: string, reas
   method_not_allowed: [405, 'UNIMPLEMENTED'],
   unknown_model_alias: [404, 'NOT_FOUND', 'unknown_model_alias'],
   model_not_found: [404, 'NOT_FOUND'],
+  host_not_allowed: [421, 'FAILED_PRECONDITION', 'host_not_allowed'],
+  origin_not_allowed: [403, 'PERMISSION_DENIED', 'origin_not_allowed'],
   invalid_api_key: [401, 'UNAUTHENTICATED', 'API_KEY_INVALID'],
   key_expired: [401, 'UNAUTHENTICATED', 'key_expired'],
   key_disabled: [401, 'UNAUTHENTICATED', 'key_disabled'],

@@ -41,6 +41,8 @@ const expected: Record<FamilyErrorCode, [status: number, type: string, isNamed?:
   method_not_allowed: [405, 'invalid_request_error'],
   unknown_model_alias: [404, 'not_found_error', true],
   model_not_found: [404, 'not_found_error'],
+  host_not_allowed: [421, 'invalid_request_error', true],
+  origin_not_allowed: [403, 'permission_error', true],
   invalid_api_key: [401, 'authentication_error'],
   key_expired: [401, 'authentication_error', true],
   key_disabled: [401, 'authentication_error', true],
