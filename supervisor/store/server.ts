@@ -32,7 +32,7 @@ export interface StoreServerDependencies {
 
 /** The socket of the store; it does not listen yet. */
 export function createStoreServer(dependencies: StoreServerDependencies): SocketServer {
-  return createSocketServer(socket => serve(socket, dependencies))
+  return createSocketServer({ log: dependencies.log, serve: socket => serve(socket, dependencies) })
 }
 
 function serve(socket: Socket, { service, log, nowMs }: StoreServerDependencies): void {

@@ -54,7 +54,7 @@ const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
 /** The socket of the writer; it does not listen yet. */
 export function createTrafficServer(service: TrafficService, log: Logger): SocketServer {
-  return createSocketServer(socket => serve(socket, service, log))
+  return createSocketServer({ log, serve: socket => serve(socket, service, log) })
 }
 
 function serve(socket: Socket, service: TrafficService, log: Logger): void {

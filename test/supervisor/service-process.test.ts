@@ -24,7 +24,7 @@ const openNothing: OpenEngine = async () =>
 function run(t: Test, open: OpenEngine) {
   const folder = createTemporaryFolder(t)
   const socketFolder = join(folder, 'sockets')
-  mkdirSync(socketFolder)
+  mkdirSync(socketFolder, 0o700)
   const socketPath = join(socketFolder, 'store.sock')
   const logFile = join(folder, 'gateway.log')
   const sent: FromServiceMessage[] = []

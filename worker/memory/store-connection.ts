@@ -1,6 +1,6 @@
 // The connection of a worker to the store process: keeps it open, asks questions within a deadline, and asks again what was asked over a
 // connection that was lost. Every operation of the store may be repeated.
-import { createConnection, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import {
   FrameSplitter,
   FrameTooLargeError,
@@ -15,6 +15,7 @@ import {
   type StoreOperation,
   StoreUnavailable
 } from '../../shared/memory/store.ts'
+import { connectPrivately } from '../../shared/private-folder.ts'
 
 export interface StoreConnection {
   readonly store: ResponseStore
@@ -77,7 +78,7 @@ export function connectToStore(options: StoreConnectionOptions): StoreConnection
 
   function connect(): void {
     const splitter = new FrameSplitter()
-    const current = createConnection(path)
+    const current = connectPrivately(path)
     opening = current
     current.unref()
     current.once('connect', () => greet(current))

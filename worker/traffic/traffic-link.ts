@@ -2,6 +2,7 @@
 import { withDeadline } from '../../shared/deadline.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { Settings } from '../../shared/settings.ts'
+import { reportAbsence } from './absence-report.ts'
 import { type DropReason, Outbox } from './outbox.ts'
 import { connectToWriter, type WriterConnection } from './writer-connection.ts'
 
@@ -55,15 +56,26 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
     retryMinMs: RETRY_MIN_MS,
     retryMaxMs: RETRY_MAX_MS
   })
+  const { log, onDropped } = dependencies
+  const endReport =
+    outbox === undefined
+      ? () => undefined
+      : reportAbsence({ log, isConnected: () => connection.isConnected, waiting: () => outbox.size })
   return {
     outbox,
     connection,
     async close() {
+      endReport()
       if (outbox !== undefined) {
         const flushed = outbox.flush()
         connection.requestFlush()
         await withDeadline(flushed, FLUSH_MS_MAX)
-        for (let left = outbox.close(); left > 0; left -= 1) dependencies.onDropped('closed')
+        const lost = outbox.close()
+        for (let left = lost; left > 0; left -= 1) onDropped('closed')
+        if (lost > 0) {
+          const text = 'Traffic records are lost: the writer did not take them before this worker ended'
+          log.warn({ event: 'traffic_records_lost', count: lost }, text)
+        }
       }
       connection.close()
     }

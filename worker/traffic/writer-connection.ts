@@ -1,5 +1,6 @@
 // The connection of a worker to the writer: keeps it open, moves the outbox's batches over it, and asks questions.
-import { createConnection, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { connectPrivately } from '../../shared/private-folder.ts'
 import { LineSplitter } from '../../shared/traffic/lines.ts'
 import {
   type Answer,
@@ -76,7 +77,7 @@ export function connectToWriter(options: WriterConnectionOptions): WriterConnect
     clearTimeout(retry)
     const { promise, resolve } = Promise.withResolvers<boolean>()
     attempt = promise
-    const opening = createConnection(path)
+    const opening = connectPrivately(path)
     const splitter = new LineSplitter(LINE_BYTES_MAX)
     opening.once('connect', () => {
       if (isClosed) {

@@ -1,7 +1,9 @@
 // The writer of traffic records, killed in a started gateway; what it leaves behind.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { waitUntil } from '../../support/processes.ts'
+import { readLog } from '../../support/gateway.ts'
+import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { scrapeUntil } from '../../support/scrape.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import {
@@ -75,4 +77,34 @@ t.test('a killed supervisor leaves no writer and no folder, and what the writer 
   gateway.process.kill('SIGKILL')
   await waitUntil(() => listSockets().length === 0, 'the folder is removed')
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
+})
+
+t.test('operations-lost-tmp: the socket is made again after a cleaning of the temporary folder', async t => {
+  const folder = createTemporaryFolder(t)
+  const env = { TMPDIR: folder, GATEWAY_WORKERS: '1' }
+  const gateway = await startTrafficGateway(t, 'sqlite', { env })
+  const ids = await sendPings(gateway.url, 1)
+  await waitUntil(() => readSqlite(gateway.sqlitePath).length > 0, 'the first record is stored')
+  const [writer] = readWriterPids(gateway)
+  const readWorkers = () => readChildPids(gateway.process.pid ?? 0).filter(pid => pid !== writer)
+  const [worker = 0] = readWorkers()
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
+  process.kill(worker, 'SIGKILL')
+  await waitUntil(() => readWorkers().some(pid => pid !== worker), 'a new worker was started')
+  await waitUntil(
+    () =>
+      fetch(`${gateway.url}/health`).then(
+        ({ ok }) => ok,
+        () => false
+      ),
+    'it serves'
+  )
+  ids.push(...(await sendPings(gateway.url, 5)))
+  t.equal(await gateway.stop(), 0)
+  t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
+  t.ok(readLog(gateway).some(({ event }) => event === 'socket_made_again'))
+  t.same(
+    readdirSync(folder).filter(name => name.startsWith('llm-gateway-')),
+    []
+  )
 })
