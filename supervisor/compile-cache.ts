@@ -2,11 +2,12 @@
 
 import { lstatSync, mkdirSync } from 'node:fs'
 import module from 'node:module'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Another user may write to a folder with one of these permissions. */
 const WRITABLE_BY_OTHERS = 0o022
+const NO_UID = -1
 
 /**
  * Lets this process, and the processes that it starts, read compiled code from a folder and write it there when they exit. The operator's
@@ -28,13 +29,14 @@ export function enableCompileCache(environment: NodeJS.ProcessEnv): void {
  */
 export function makePrivateFolder(parent: string): string | undefined {
   try {
-    const { uid } = userInfo()
+    // Not `userInfo()`, which fails for a number that is no user of the system: that of a container.
+    const uid = process.getuid?.() ?? NO_UID
     const folder = join(parent, `llm-gateway-compile-cache-${uid}`)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Not `stat`: a symbolic link leads to a folder that another user may replace.
     const found = lstatSync(folder)
     // Windows has no user ids and gives every user a temporary folder of its own.
-    if (uid === -1) return folder
+    if (uid === NO_UID) return folder
     return found.isDirectory() && found.uid === uid && (found.mode & WRITABLE_BY_OTHERS) === 0 ? folder : undefined
   } catch {
     return undefined
