@@ -87,8 +87,8 @@ export async function startPostgres(t: Test, options: { isOfSystem?: boolean } =
   return { ...address, dsn: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, start, stop: () => stop() }
 }
 
-/** Who runs the server. Undefined for the user of this process. */
-function findAccount(): { uid: number; gid: number } | undefined {
+/** Who runs servers that refuse to run as root. Undefined for the user of this process. */
+export function findAccount(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const idOf = (flag: string) => Number(execFileSync('id', [flag, UNPRIVILEGED], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }

@@ -1,10 +1,10 @@
 // Answers questions from Postgres, with the statements that SQLite gets.
-import type { Pool } from 'pg'
 import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
 import { createStatementQueries } from '../queries.ts'
 import { type Row, readStoreStatus } from '../rows.ts'
 import type { Dialect, Statement } from '../statements.ts'
 import { cleanValue } from './clean-value.ts'
+import type { Transactions } from './transactions.ts'
 
 export const postgresDialect: Dialect = {
   placeholder: number => `$${number}`,
@@ -33,9 +33,10 @@ const STATUS: Statement = {
   values: []
 }
 
-/** Questions for the database of this pool. */
-export function createPostgresQueries(pool: Pool): TrafficQueries {
-  const all = async ({ sql, values }: Statement) => (await pool.query<Row>(sql, values.map(cleanValue))).rows
+/** Questions for the database of these transactions. */
+export function createPostgresQueries({ read }: Transactions): TrafficQueries {
+  const all = ({ sql, values }: Statement) =>
+    read(async connection => (await connection.query<Row>(sql, values.map(cleanValue))).rows)
   return {
     ...createStatementQueries(all, postgresDialect),
     readStatus: async () => readStoreStatus((await all(STATUS))[0] ?? {}, { walBytes: null })

@@ -34,6 +34,7 @@ import {
   type PartitionedTable,
   prepareTrafficSchema
 } from './schema.ts'
+import { createTransactions } from './transactions.ts'
 
 /** Types of the columns that are not text, for the arrays of a batch. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -69,6 +70,8 @@ const REFUSED_CLASSES = new Set(['22', '23', '54'])
 const UNIQUE_VIOLATION = '23505'
 const CHECK_VIOLATION = '23514'
 
+const STATEMENT_TIMEOUT_MS = 30_000
+
 /** Key of the advisory lock under which one gateway at a time deletes old records: "gatewaz" as bytes. */
 const PURGE_LOCK = '29099043906544762'
 
@@ -76,6 +79,8 @@ export interface PostgresStoreOptions {
   readonly mayMigrate: boolean
   /** The connections that write records; those of the other pool unless given. */
   readonly writing?: Pool
+  /** Bound of one statement, 30 s unless given. */
+  readonly timeoutMs?: number
 }
 
 /**
@@ -84,7 +89,7 @@ export interface PostgresStoreOptions {
  */
 export async function openPostgresStore(
   pool: Pool,
-  { mayMigrate, writing = pool }: PostgresStoreOptions
+  { mayMigrate, writing = pool, timeoutMs = STATEMENT_TIMEOUT_MS }: PostgresStoreOptions
 ): Promise<RelationalStore> {
   const client = await pool.connect()
   try {
@@ -92,6 +97,8 @@ export async function openPostgresStore(
   } finally {
     client.release()
   }
+  const asks = createTransactions(pool, { timeoutMs, isUsableAfter: isRefusal })
+  const writes = createTransactions(writing, { timeoutMs, isUsableAfter: isRefusal })
   const months = new Set<string>()
 
   /** Returns the months whose partitions exist from now on. */
@@ -119,45 +126,26 @@ export async function openPostgresStore(
     records: readonly TrafficRecord[]
   ): Promise<ReadonlySet<string>> {
     const newMonths = await prepareMonths(connection, records)
-    const { rows } = await connection.query(named(INSERT_LOGS), listColumns(writeRows(records).logs, LOG_COLUMNS))
+    const { rows } = await connection.query<{ id: string }>(
+      INSERT_LOGS,
+      listColumns(writeRows(records).logs, LOG_COLUMNS)
+    )
     const insertedIds = new Set(rows.map(({ id }) => id))
     // Of two with one id only the first was stored.
     const inserted = records.filter(({ id }) => insertedIds.delete(id))
     const { payloads } = writeRows(inserted)
     if (payloads.length > 0) {
-      await connection.query(named(INSERT_PAYLOADS), listColumns(payloads, PAYLOAD_COLUMNS))
+      await connection.query(INSERT_PAYLOADS, listColumns(payloads, PAYLOAD_COLUMNS))
     }
     await addSums(connection, inserted)
     return newMonths
   }
 
-  async function inTransaction<Result>(
-    work: (connection: PoolClient) => Promise<Result>,
-    connections = pool
-  ): Promise<Result> {
-    const connection = await connections.connect()
-    let isBroken = false
-    try {
-      await connection.query('BEGIN')
-      const result = await work(connection)
-      await connection.query('COMMIT')
-      return result
-    } catch (error) {
-      isBroken = !isRefusal(error)
-      if (!isBroken) await connection.query('ROLLBACK').catch(() => undefined)
-      throw error
-    } finally {
-      // A connection that failed for another reason than the values is closed, which ends its transaction: on one that has fallen silent a
-      // ROLLBACK would wait as long as the statement before it.
-      connection.release(isBroken)
-    }
-  }
-
   return {
     name: 'postgres',
-    queries: createPostgresQueries(pool),
+    queries: createPostgresQueries(asks),
     redact: (id, fields, metadata) =>
-      inTransaction(async connection => {
+      asks.write(async connection => {
         const { rowCount } = await connection.query(
           `UPDATE gateway_traffic_logs SET metadata = metadata || $2::jsonb,
              ${listRedactedColumns(fields, 'postgres').join(', ')} WHERE id = $1`,
@@ -169,43 +157,50 @@ export async function openPostgresStore(
       }),
     async purge(request) {
       const { failedBefore } = request
-      const { deleted, until } = await inTransaction(connection => deleteExpired(connection, request))
+      const { deleted, until } = await asks.write(connection => deleteExpired(connection, request))
       const isComplete = deleted < request.batchSize
       if (isComplete) {
-        await pool.query(`DELETE FROM ${HOUR_SUMS.name} WHERE hour < $1`, [startOfHour(failedBefore)])
         const minute = startOfMinute(request.minutesBefore ?? failedBefore)
-        await pool.query(`DELETE FROM ${MINUTE_SUMS.name} WHERE minute < $1`, [minute])
-        await inTransaction(connection => dropPartitionsBefore(connection, monthOf(failedBefore)))
+        await asks.write(async connection => {
+          await connection.query(`DELETE FROM ${HOUR_SUMS.name} WHERE hour < $1`, [startOfHour(failedBefore)])
+          await connection.query(`DELETE FROM ${MINUTE_SUMS.name} WHERE minute < $1`, [minute])
+        })
+        await asks.write(connection => dropPartitionsBefore(connection, monthOf(failedBefore)))
         months.clear()
       }
       return { deleted, until, isComplete }
     },
     async purgeContent(before, batchSize) {
-      const deleted = await inTransaction(connection => deleteOldestContent(connection, before, batchSize))
+      const deleted = await asks.write(connection => deleteOldestContent(connection, before, batchSize))
       const isComplete = deleted < batchSize
       if (isComplete) {
-        await inTransaction(connection => dropPartitionsBefore(connection, monthOf(before), [PAYLOADS]))
+        await asks.write(connection => dropPartitionsBefore(connection, monthOf(before), [PAYLOADS]))
         months.clear()
       }
       return { deleted, isComplete }
     },
     async audit(entry) {
       const placeholders = AUDIT_COLUMNS.map((_, index) => `$${index + 1}`)
-      await pool.query(
-        `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${placeholders.join(', ')})`,
-        AUDIT_COLUMNS.map(column => entry[column])
+      const sql = `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${placeholders.join(', ')})`
+      await asks.write(connection =>
+        connection.query(
+          sql,
+          AUDIT_COLUMNS.map(column => entry[column])
+        )
       )
     },
     async write(records) {
       try {
-        const created = await inTransaction(connection => insertNew(connection, records), writing).catch(error => {
-          const code = codeOf(error)
-          // The tables have no check of their own: another gateway has dropped the partition of an old month.
-          if (code === CHECK_VIOLATION) months.clear()
-          // Records that are sent again, after a writer or a connection was lost.
-          else if (code !== UNIQUE_VIOLATION) throw error
-          return inTransaction(connection => insertMissing(connection, records), writing)
-        })
+        const created = await writes
+          .write(connection => insertNew(connection, records))
+          .catch(error => {
+            const code = codeOf(error)
+            // The tables have no check of their own: another gateway has dropped the partition of an old month.
+            if (code === CHECK_VIOLATION) months.clear()
+            // Records that are sent again, after a writer or a connection was lost.
+            else if (code !== UNIQUE_VIOLATION) throw error
+            return writes.write(connection => insertMissing(connection, records))
+          })
         for (const month of created) months.add(month)
       } catch (error) {
         throw isRefusal(error) ? new RecordsRefusedError(error) : error
@@ -261,14 +256,10 @@ function isRefusal(error: unknown): boolean {
   return REFUSED_CLASSES.has(codeOf(error).slice(0, 2))
 }
 
-/** A batch as one array for each column: the statement is the same for every size, so the server plans it once. */
+/** A batch as one array for each column: the statement is the same for every size. */
 function writeInsert(table: string, columns: readonly string[]): string {
   const arrays = columns.map((column, index) => `$${index + 1}::${TYPES[column] ?? 'text'}[]`)
   return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`
-}
-
-function named(text: string): { name: string; text: string } {
-  return { name: text.slice(0, 40), text }
 }
 
 function listColumns(rows: ReadonlyArray<readonly ColumnValue[]>, columns: readonly string[]): ColumnValue[][] {
@@ -299,10 +290,7 @@ async function addSums(connection: PoolClient, records: readonly TrafficRecord[]
     const columns = listColumns(rows, [...keys, ...SUM_COLUMNS])
     // Written here because the driver looks for quotes in each of some thousand numbers.
     const counts = columns.slice(keys.length).map(values => `{${values.join(',')}}`)
-    await connection.query({ name: `add to ${table.name}`, text: statement }, [
-      ...columns.slice(0, keys.length),
-      ...counts
-    ])
+    await connection.query(statement, [...columns.slice(0, keys.length), ...counts])
   }
 }
 
