@@ -6,6 +6,7 @@ import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { RuntimeLog } from '../shared/logging.ts'
 import { writeWorkerSettings } from '../shared/settings/store-settings.ts'
 import { writeTransferredCredentials } from '../shared/settings/transfer.ts'
+import { followCertificate } from './certificate-reload.ts'
 import type { ForkChild } from './child-process.ts'
 import { startDrainReport } from './drain-report.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
@@ -95,6 +96,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
   const events: LifecycleEvent[] = []
   let isDispatching = false
   let state = initialLifecycleState
+  /** With the certificate in force. */
+  let { listen } = options
 
   const timerDurationsMs: Record<TimerName, number> = {
     grace: settings.shutdownReadinessGraceSeconds * 1000,
@@ -166,7 +169,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
         keys: options.keys.current() ?? null,
         fingerprintKey: options.fingerprintKey,
         compactionKey: options.compactionKey,
-        listen: options.listen,
+        listen,
         isQuiet: options.isQuiet,
         ...services.snapshot(),
         isHostStarted: state.phase === 'live' || state.phase === 'leaving',
@@ -186,6 +189,19 @@ export function startControl(dependencies: ControlDependencies, options: Control
     },
     readyOwners: () => [...fleet.readyOwners(), ...kept.readyOwners()]
   })
+  const certificate =
+    listen.tls &&
+    followCertificate(
+      {
+        log,
+        onChanged(tls) {
+          listen = { ...listen, tls }
+          fleet.broadcast({ kind: 'certificate-changed', tls })
+        }
+      },
+      { settings, current: listen.tls }
+    )
+  const ignoreCertificateSignals = certificate && dependencies.signals.onReload(certificate.reload)
   metrics?.watch({
     nowMs: Date.now,
     settings,
@@ -195,7 +211,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
     slots: services.slots,
     catalog: services.catalog,
     health: services.health,
-    limits: services.limits
+    limits: services.limits,
+    certificate
   })
   const reopenLogs = () => {
     runtimeLog.reopen()
@@ -392,6 +409,8 @@ export function startControl(dependencies: ControlDependencies, options: Control
     for (const timer of timers.values()) clearTimeout(timer)
     ignoreReopenSignals()
     keysFollower?.close()
+    ignoreCertificateSignals?.()
+    certificate?.close()
     serviceManager?.close()
     rotation.close()
     services.close()

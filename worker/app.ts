@@ -26,7 +26,7 @@ import { createApplication } from './http/application.ts'
 import { createDrainGate } from './http/drain-gate.ts'
 import { createFingerprint } from './http/fingerprint.ts'
 import type { RecordRoom } from './http/http-runtime.ts'
-import type { ListenOptions } from './http/listener.ts'
+import type { ListenOptions, TlsPair } from './http/listener.ts'
 import { listRunningRequests } from './http/running-requests.ts'
 import type { WebSockets } from './http/upgrade.ts'
 import type { Limiter } from './limits/limiter.ts'
@@ -79,6 +79,8 @@ export interface WorkerAppOptions {
 export interface WorkerApp {
   /** Binds the address and starts to accept connections. Rejects with the system's error, such as `EADDRINUSE`. */
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
+  /** Shows another certificate to new connections; those that are open stay. */
+  useCertificate(pair: TlsPair): void
   /** Sets readiness to false and refuses model requests with `connection: close`; the listener stays open. */
   startDraining(): void
   /** Stops accepting connections; those that are open stay usable and running requests continue. */
@@ -163,6 +165,7 @@ export async function createWorkerApp(
   const application = await createApplication(runtime, mountRoutes, webSockets)
   return {
     listen: application.listen,
+    useCertificate: application.useCertificate,
     startDraining: drainGate.startDraining,
     closeListener: application.stopAccepting,
     get activeRequests() {

@@ -8,6 +8,7 @@ import {
   createMessage,
   FAILURE_DETAIL_MAX,
   readSupervisorMessage,
+  type TlsPair,
   type WorkerMessageContent,
   type WorkerMessageFields
 } from '../shared/ipc/messages.ts'
@@ -57,6 +58,8 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
   let limits: LimitsChannel | undefined
   let app: WorkerApp | undefined
   let isConfigured = false
+  /** A certificate that was renewed since the configuration. */
+  let renewed: TlsPair | undefined
   let droppedMessages = 0
 
   const toChannel = (message: ChannelMessage) => control?.receive(message)
@@ -78,6 +81,10 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
     'host-started': toChannel,
     'readiness-withdrawn': toChannel,
     'keys-changed': toChannel,
+    'certificate-changed'({ tls }) {
+      renewed = tls
+      app?.useCertificate(tls)
+    },
     'slot-granted': toChannel,
     'slot-refused': toChannel,
     'running-listed': toChannel,
@@ -175,7 +182,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
         storeSocket: message.storeSocket ?? undefined
       })
       app = created
-      const address = await created.listen(message.listen)
+      const address = await created.listen({ ...message.listen, ...(renewed && { tls: renewed }) })
       send({ kind: 'worker-ready', revisions, address })
     } catch (error) {
       runtimeLog?.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not start')

@@ -210,6 +210,12 @@ export const rows: Row[] = [
       ]),
       graph('Certificates for providers end in', 's', 8, [
         untilTime('gateway_provider_client_certificate_expiry_timestamp_seconds')
+      ]),
+      graph('Certificate of the gateway ends in', 's', 8, [
+        {
+          expr: `(${current('min', 'gateway_certificate_expiry_timestamp_seconds', { where: where() })} > 0) - time()`,
+          legend: 'the first one'
+        }
       ])
     ]
   },

@@ -415,6 +415,22 @@ export const alertRules: AlertRule[] = [
     }
   },
   {
+    alert: 'GatewayCertificateExpires',
+    expr: `${select('gateway_certificate_expiry_timestamp_seconds')} > 0 and ${select('gateway_certificate_expiry_timestamp_seconds')} - time() < 7 * 86400`,
+    for: '1h',
+    severity: 'warning',
+    summary: 'The certificate that the gateway shows to its clients ends within a week.',
+    runbook:
+      'Renew the files of GATEWAY_HTTPS_CERT_FILE and GATEWAY_HTTPS_KEY_FILE: the gateway reads them within seconds, or at once on SIGHUP. ' +
+      'Where they are renewed already, the log event certificate_reload_failed says why they cannot be used.',
+    fires: {
+      samples: gauge('gateway_certificate_expiry_timestamp_seconds', '600000x120'),
+      labels: { job: JOB, instance: 'a' },
+      atMinutes: 90
+    },
+    staysQuiet: gauge('gateway_certificate_expiry_timestamp_seconds', '0x60 2000000x60')
+  },
+  {
     alert: 'GatewayModelConcurrencyExhausted',
     expr: `${increase('gateway_model_concurrency_rejected_total', '10m', { by: [...INSTANCE, 'model'] })} > 0`,
     for: '10m',

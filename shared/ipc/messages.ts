@@ -30,11 +30,12 @@ import {
   providerHealths,
   revisions,
   runningRequests,
-  targetRest
+  targetRest,
+  tlsPair
 } from './schemas.ts'
 
 export { type ContentOf, createMessage, IPC_VERSION, type MessageOf } from './checks.ts'
-export type { ListenOptions } from './schemas.ts'
+export type { ListenOptions, TlsPair } from './schemas.ts'
 
 /** Longest detail of a failed start, in characters: one line for the operator. */
 export const FAILURE_DETAIL_MAX = 512
@@ -119,6 +120,8 @@ const supervisorChecks = {
   'reopen-log': hasNoFields,
   /** The keys file was read again: these keys are in force instead of the earlier ones. */
   'keys-changed': hasFields({ keys: keySet }),
+  /** The certificate was renewed: new connections get this one. */
+  'certificate-changed': hasFields({ tls: tlsPair }),
   /** Acknowledged by `pong`. */
   ping: hasNonce,
   /** Asks this worker to start a refresh of a profile's models of its own (warm-up). */

@@ -232,12 +232,16 @@ export const profileSet: z.ZodType<ProfileSet> = z.object({
   profiles: z.array(providerProfile)
 })
 
+/** PEM texts of a certificate and its key. */
+export const tlsPair = z.object({ key: z.string(), cert: z.string() })
+export type TlsPair = z.infer<typeof tlsPair>
+
 export const listenOptions = z.object({
   host: z.string(),
   port,
   /** Every worker binds the port itself and the kernel spreads connections; otherwise the supervisor hands them out in turn. */
   reusePort: z.boolean(),
-  tls: z.object({ key: z.string(), cert: z.string() }).exactOptional()
+  tls: tlsPair.exactOptional()
 })
 
 export type ListenOptions = z.infer<typeof listenOptions>

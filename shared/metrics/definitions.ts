@@ -275,6 +275,10 @@ export const metricDefinitions = Object.freeze({
     ['model']
   ),
   gateway_keys_reload_failed_total: counter('Total number of readings of the keys file that failed.'),
+  gateway_certificate_expiry_timestamp_seconds: gauge(
+    "End of the gateway's own certificate since the Unix epoch in seconds.",
+    'max'
+  ),
   gateway_ready: gauge('Whether the gateway is ready to serve model requests: 1 or 0.', 'max'),
   gateway_draining: gauge('Whether the gateway is shutting down: 1 or 0.', 'max'),
   gateway_drain_active_requests: gauge('Model requests that a shutdown waits for.', 'sum'),

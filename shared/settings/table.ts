@@ -34,6 +34,11 @@ function processRows(add: SectionRows) {
       'Private key in PEM form without a password, read when HTTPS is on.'
     ),
     GATEWAY_HTTPS_CERT_FILE: add.optional(kind.path, 'Certificate chain in PEM form, read when HTTPS is on.'),
+    GATEWAY_KEEP_ALIVE_SECONDS: add.withDefault(
+      kind.integer({ min: 1, max: 86_400 }),
+      '75',
+      'Seconds that an idle connection stays open: more than the balancer in front keeps it.'
+    ),
     GATEWAY_WORKERS: add.computed(
       positive,
       { value: availableParallelism, text: 'processor cores' },

@@ -24,7 +24,14 @@ export interface MetricsListenerOptions {
   readonly port: number
   readonly settings: Pick<
     Settings,
-    'mode' | 'enableApiKeyAuth' | 'keysFile' | 'adminApiKey' | 'allowedHosts' | 'metricsHost' | 'metricsPath'
+    | 'mode'
+    | 'enableApiKeyAuth'
+    | 'keysFile'
+    | 'adminApiKey'
+    | 'allowedHosts'
+    | 'metricsHost'
+    | 'metricsPath'
+    | 'keepAliveSeconds'
   >
   readonly keyRing: KeyRing
 }
@@ -49,7 +56,8 @@ export async function listenForScrapes(
     response.end(body)
   }
 
-  const server = http.createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+  const options = { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: settings.keepAliveSeconds * 1000 }
+  const server = http.createServer(options, (request, response) => {
     respond(request, response).catch(error => {
       log.error({ event: 'metrics_scrape_failed', err: error }, 'The metrics could not be written')
       sendError(response, { status: 500, code: 'internal_error', message: 'Internal server error' })

@@ -20,6 +20,8 @@ export interface SupervisorSources extends ProviderSources {
   readonly slots: { usage(): SlotUsage[] }
   /** `isOutage`: undefined where hosts share no limits. */
   readonly limits: { readonly isOutage: boolean | undefined }
+  /** Undefined without TLS. */
+  readonly certificate?: { expiresAtMs(): number } | undefined
 }
 
 /** Registers the probe that sets the series before each delta. */
@@ -33,6 +35,8 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
   const heap = registry.gauge('gateway_heap_used_bytes').with({})
   const catalogAge = registry.gauge('gateway_catalog_age_seconds').with({})
   const outage = sources.limits.isOutage === undefined ? undefined : registry.gauge('gateway_limits_outage').with({})
+  const { certificate } = sources
+  const certificateEnd = certificate && registry.gauge('gateway_certificate_expiry_timestamp_seconds').with({})
   const readFleet = watchFleet(registry, sources)
   const readSlots = watchSlots(registry, sources)
   const readProviders = watchProviders(registry, sources)
@@ -43,6 +47,7 @@ export function watchSupervisor(registry: MetricRegistry, sources: SupervisorSou
       heap.set(memory.heapUsed)
     }
     catalogAge.set(ageOf(sources.catalog.current(), sources.nowMs()))
+    if (certificate !== undefined) certificateEnd?.set(certificate.expiresAtMs() / 1000)
     outage?.set(sources.limits.isOutage ? 1 : 0)
     readFleet()
     readSlots()

@@ -50,7 +50,10 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   }
   let output = ''
   let signalStop: () => void = () => undefined
-  let signalReload: () => void = () => undefined
+  const reloadListeners: Array<() => void> = []
+  const signalReload = () => {
+    for (const listener of reloadListeners) listener()
+  }
   let exitCode: number | undefined
   const listening = Promise.withResolvers<string>()
   const readOutput = (text: string) => {
@@ -71,7 +74,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
         },
         onReopen: () => () => undefined,
         onReload(listener) {
-          signalReload = listener
+          reloadListeners.push(listener)
           return () => undefined
         }
       },

@@ -14,7 +14,7 @@ export interface ServingGateway {
   folder: string
   /** Sends SIGINT: it begins to stop, and a second signal ends running requests. */
   interrupt(): void
-  /** Sends SIGHUP: it reads the keys file again. */
+  /** Sends SIGHUP: it reads the keys file and the certificate again. */
   hangUp(): void
   /** Sends SIGTERM unless it has exited, and resolves with the exit code. */
   stop(): Promise<number | null>

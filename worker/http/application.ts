@@ -96,12 +96,11 @@ export async function createApplication(
   })
   const isUpgraded = (incoming: IncomingMessage) =>
     wantsWebSocket(incoming) && webSockets?.serves(withoutQuery(repairPath(incoming.url ?? '/'))) === true
-  const listener = createListener(
-    (incoming, outgoing) => app.routing(incoming, outgoing),
-    unserved,
-    webSockets === undefined ? undefined : isUpgraded,
-    createRefusalReport(runtime.log)
-  )
+  const listener = createListener((incoming, outgoing) => app.routing(incoming, outgoing), unserved, {
+    keepAliveMs: settings.keepAliveSeconds * 1000,
+    isUpgraded: webSockets === undefined ? undefined : isUpgraded,
+    onRefused: createRefusalReport(runtime.log)
+  })
   webSockets?.attach(listener.connect)
   return {
     ...listener,

@@ -2,7 +2,7 @@
 // (field-lessons.md I5; decisions.md 44).
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
+import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { withDeadline } from '../../shared/deadline.ts'
@@ -18,6 +18,12 @@ import { type ConnectionHandlers, closeTimedOut, findConnection, receiveRequest 
 import type { UnservedRequests } from './unserved-request.ts'
 import { type ConnectLocally, createUpgradeHandler } from './upgrade.ts'
 
+/** PEM texts. */
+export interface TlsPair {
+  readonly key: string
+  readonly cert: string
+}
+
 export interface ListenOptions {
   host: string
   port: number
@@ -26,7 +32,7 @@ export interface ListenOptions {
    * cluster's primary does.
    */
   reusePort: boolean
-  tls?: { key: string; cert: string }
+  tls?: TlsPair
 }
 
 export interface Listener {
@@ -34,6 +40,8 @@ export interface Listener {
    * Binds every address of the host. Rejects with the system's error (`EADDRINUSE`, `EACCES`, ...).
    */
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
+  /** Shows another certificate to new connections; without TLS it has no effect. */
+  useCertificate(pair: TlsPair): void
   /** Resolves when no connection is accepted any more. Connections that are open stay usable. */
   stopAccepting(): Promise<void>
   /** Opens a connection in memory in the name of the client of another one. */
@@ -51,10 +59,7 @@ const SERVER_OPTIONS: ServerOptions = {
   requireHostHeader: false,
   headersTimeout: 60_000,
   // The idle time of a body has a bound of its own; this one ends an upload that only trickles.
-  requestTimeout: 300_000,
-  // Longer than common load balancers keep a connection (60 s): the balancer closes first and never
-  // sends into a closing one.
-  keepAliveTimeout: 75_000
+  requestTimeout: 300_000
 }
 
 /** Connections that the kernel queues while this process is busy: enough for a burst. */
@@ -62,22 +67,33 @@ const BACKLOG = 4096
 const IDLE_SWEEP_MS = 100
 const CLOSE_GRACE_MS = 1000
 
+export interface ListenerOptions {
+  /**
+   * How long an idle connection stays open; clients are told. The bounds of a request do not count while its connection is idle. Longer than
+   * the balancer in front keeps it: the balancer closes first and never sends into a closing connection. Default: that of the setting.
+   */
+  readonly keepAliveMs?: number
+  /** Whether the route of a request may upgrade its connection; absent where none does, which costs no request anything. */
+  readonly isUpgraded?: ((incoming: IncomingMessage) => boolean) | undefined
+  /** Called with each connection that was not accepted. */
+  readonly onRefused?: (refused: RefusedConnection) => void
+}
+
 /**
  * Creates a listener that hands each request to `handle`, and those that cannot be handled to
  * `unserved`.
- * @param isUpgraded whether the route of a request may upgrade its connection; absent where none does, which costs no request anything.
- * @param onRefused called with each connection that was not accepted
  */
 export function createListener(
   handle: RequestHandler,
   unserved: UnservedRequests,
-  isUpgraded?: (incoming: IncomingMessage) => boolean,
-  onRefused: (refused: RefusedConnection) => void = () => undefined
+  { keepAliveMs = 75_000, isUpgraded, onRefused = () => undefined }: ListenerOptions = {}
 ): Listener {
   const servers: Server[] = []
   /** Serves the connections in memory; it never listens. */
   let localServer: Server | undefined
   let stopped: Promise<void> | undefined
+  /** In place of that of the start. */
+  let renewed: TlsPair | undefined
 
   const handleInTurn = createTurnBatch<ServerResponse>(outgoing => {
     // A socket that closed within this turn emits no further `close`: a handler would wait for one
@@ -143,7 +159,7 @@ export function createListener(
 
   function createServer(tls: ListenOptions['tls'], mayUpgrade = true): Server {
     const upgrading = isUpgraded === undefined || !mayUpgrade ? {} : { shouldUpgradeCallback: isUpgraded }
-    const options = { ...SERVER_OPTIONS, ...upgrading }
+    const options = { ...SERVER_OPTIONS, keepAliveTimeout: keepAliveMs, ...upgrading }
     const server = tls === undefined ? http.createServer(options) : createHttpsServer({ ...options, ...tls })
     server.on('request', onRequest)
     // `100 Continue` is sent when the body is read, after the stages have accepted the head.
@@ -182,7 +198,7 @@ export function createListener(
       let { port } = options
       const connectionsMax = connectionsMaxOf(readDescriptorUse())
       for (const address of await resolveListenAddresses(host)) {
-        const server = createServer(tls)
+        const server = createServer(tls && (renewed ?? tls))
         try {
           await bind(server, { host: address, port, reusePort })
         } catch (error) {
@@ -195,6 +211,10 @@ export function createListener(
         port = (server.address() as AddressInfo).port
       }
       return { host, port }
+    },
+    useCertificate(pair) {
+      renewed = pair
+      for (const server of servers) if (server instanceof HttpsServer) server.setSecureContext(pair)
     },
     stopAccepting,
     connect,

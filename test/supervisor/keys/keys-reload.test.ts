@@ -44,11 +44,10 @@ function follow(t: Test, path: string, { sign, pollIntervalMs }: Options = {}) {
   const lines: Array<Record<string, unknown>> = []
   const log = pino({ base: null, timestamp: false }, { write: line => lines.push(JSON.parse(line)) })
   const failures: number[] = []
-  const reload = createKeysReload(
-    { log, keys, onFailed: () => failures.push(1), ...(sign && { sign }) },
-    file,
-    pollIntervalMs === undefined ? {} : { pollIntervalMs }
-  )
+  const reload = createKeysReload({ log, keys, onFailed: () => failures.push(1) }, file, {
+    ...(sign && { sign }),
+    ...(pollIntervalMs !== undefined && { pollIntervalMs })
+  })
   t.teardown(reload.close)
   return {
     ...reload,

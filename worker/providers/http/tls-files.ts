@@ -5,6 +5,7 @@ import { readFile, stat } from 'node:fs/promises'
 import type { SecureContext } from 'node:tls'
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { withDeadline } from '../../../shared/deadline.ts'
+import { readFileState } from '../../../shared/file-state.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { checkKeyPair, readCertificates } from '../../../shared/pem.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
@@ -70,7 +71,7 @@ function createTlsFiles(options: TlsFilesOptions): TlsFiles {
   let checking: Promise<void> | undefined
 
   async function check(): Promise<void> {
-    const state = await readState(paths)
+    const state = await readFileState(Object.values(listPaths(paths)))
     if (state === currentState) return
     try {
       const texts = await readTexts(paths)
@@ -112,19 +113,6 @@ function createTlsFiles(options: TlsFilesOptions): TlsFiles {
       return current
     }
   }
-}
-
-/** Changes when a file does: also when the link to it leads elsewhere, as in the folders of mounted secrets. */
-async function readState(paths: TlsFilePaths): Promise<string> {
-  const states = await Promise.all(
-    Object.values(listPaths(paths)).map(path =>
-      stat(path).then(
-        ({ dev, ino, size, mtimeMs, ctimeMs }) => `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`,
-        () => 'none'
-      )
-    )
-  )
-  return states.join(',')
 }
 
 interface TlsTexts {
