@@ -11,6 +11,7 @@ import { createErrorResponder } from './errors.ts'
 import { createFamilyFinder } from './families.ts'
 import { acceptBodies, collectMethods, expectContexts, runStages, waitForRecordRoom } from './hooks.ts'
 import type { HttpRuntime } from './http-runtime.ts'
+import { createKeyFacts } from './key-facts.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createLocalAccess } from './local-access.ts'
 import { createPathRepair, withoutQuery } from './path-repair.ts'
@@ -65,7 +66,8 @@ export async function createApplication(
   const methods = collectMethods(app)
   const payloadLog = await loadPayloadLog(runtime)
   const describer = createRequestDescriber({ methods, findFamily: createFamilyFinder(operations) })
-  const openContext = createContextOpener(runtime, { cors, describer, payloadLog })
+  const readKeyFacts = createKeyFacts(runtime)
+  const openContext = createContextOpener(runtime, { cors, describer, payloadLog, readKeyFacts })
 
   expectContexts(app)
   app.setErrorHandler(createErrorResponder())
@@ -89,6 +91,7 @@ export async function createApplication(
 
   const unserved = createUnservedRequests({
     ...runtime,
+    readKeyFacts,
     describe({ url = '/', headers }) {
       // The query of a request that was not served is not read.
       return describer.describePath({ path: withoutQuery(repairPath(url)), headers, query: {} })

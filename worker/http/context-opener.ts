@@ -4,6 +4,7 @@ import type { CorsPolicy } from './cors.ts'
 import type { RequestDescriber } from './describe-request.ts'
 import type { QueryValues } from './families.ts'
 import type { HttpRuntime } from './http-runtime.ts'
+import type { ReadKeyFacts } from './key-facts.ts'
 import { withoutQuery } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { RequestContext, type RequestEnvironment } from './request-context.ts'
@@ -14,18 +15,21 @@ export interface ContextOpenerParts {
   readonly cors: CorsPolicy
   readonly describer: RequestDescriber
   readonly payloadLog: PayloadLog | undefined
+  readonly readKeyFacts: ReadKeyFacts
 }
 
 /**
  * The stage that gives a request its context; from then on a client disconnect aborts the request.
  */
-export function createContextOpener(runtime: HttpRuntime, { cors, describer, payloadLog }: ContextOpenerParts): Stage {
+export function createContextOpener(runtime: HttpRuntime, parts: ContextOpenerParts): Stage {
+  const { cors, describer, payloadLog } = parts
   const { settings, drainGate } = runtime
   const { describeRoute, describePath } = describer
   const environment: RequestEnvironment = {
     drain: drainGate,
     log: runtime.log,
     fingerprint: runtime.fingerprint,
+    readKeyFacts: parts.readKeyFacts,
     observation: runtime.observation,
     payloadLog,
     onClosed: drainGate.release

@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/logging.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome } from '../observation/observed-request.ts'
-import type { Caller, PlannedFacts, RemoteParent } from '../observation/observer.ts'
+import type { Caller, KeyFacts, PlannedFacts, RemoteParent } from '../observation/observer.ts'
 import type { Family, Operation, Protocol } from '../operations/operation.ts'
 import type { ApiMode } from '../protocols/provider-face.ts'
 import type { CalledProfile, UpstreamAuthorization } from '../providers/types.ts'
@@ -16,6 +16,7 @@ import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { QueryValues } from './families.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
+import type { ReadKeyFacts } from './key-facts.ts'
 import { toLocalTarget, withoutQuery } from './path-repair.ts'
 import type { PayloadLog } from './payload-log.ts'
 import { logRefusal } from './refusal-line.ts'
@@ -64,6 +65,7 @@ export interface RequestEnvironment {
   readonly drain: { readonly isDraining: boolean }
   readonly log: Logger
   readonly fingerprint: Fingerprint
+  readonly readKeyFacts: ReadKeyFacts
   readonly observation: Observation | undefined
   /** Undefined unless the log has payloads. */
   readonly payloadLog: PayloadLog | undefined
@@ -210,6 +212,11 @@ export class RequestContext extends ObservedRequest {
   get apiKeyHash(): string | undefined {
     const key = findCallerKey(this.incoming.headers, this.query)
     return key === undefined ? undefined : this.#environment.fingerprint(key)
+  }
+
+  override readKey(): KeyFacts {
+    if (this.apiKeyName !== undefined) return { name: this.apiKeyName }
+    return this.#environment.readKeyFacts({ headers: this.incoming.headers, query: this.query })
   }
 
   get clientIpHash(): string | undefined {

@@ -22,6 +22,7 @@ export function listRunningRequests({ drainGate, workerId, redactText }: Running
 
   function describe(context: RequestContext): RunningRequest {
     const { facts } = context
+    const key = context.readKey()
     const requested = facts.model === undefined ? context.readRefusedModel() : facts.requestedModel
     return {
       requestId: context.requestId,
@@ -36,8 +37,8 @@ export function listRunningRequests({ drainGate, workerId, redactText }: Running
       isResponding: context.hasFirstByte,
       isStreaming: context.isStreaming,
       caller: show(context.caller.name),
-      apiKeyName: context.apiKeyName ?? null,
-      apiKeyHash: context.apiKeyHash ?? null
+      apiKeyName: key.name ?? null,
+      apiKeyHash: key.hash ?? null
     }
   }
 

@@ -73,7 +73,9 @@ export function respondToPreflights(cors: CorsPolicy): Stage {
     const preflight = cors.writePreflightResponse(raw.method, raw.headers, context)
     if (preflight === undefined) return
     context.corsHeaders = preflight.headers
-    sendWhole(reply, { status: preflight.status, contentType: 'text/plain; charset=utf-8', body: preflight.body })
+    const { status, body } = preflight
+    if (status >= 400) context.failed(new GatewayError('invalid_request', { status, message: body }))
+    sendWhole(reply, { status, contentType: 'text/plain; charset=utf-8', body })
   }
 }
 

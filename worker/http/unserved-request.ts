@@ -2,19 +2,23 @@
 // observers like all other requests.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { http } from '../../shared/node-http.ts'
+import { type ErrorCode, GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
-import type { Caller, RemoteParent } from '../observation/observer.ts'
+import type { Caller, KeyFacts, RemoteParent } from '../observation/observer.ts'
 import type { Protocol } from '../operations/operation.ts'
 import { classifyCaller } from './caller.ts'
 import type { RouteDescription } from './describe-request.ts'
 import { type Fingerprint, findCallerKey } from './fingerprint.ts'
+import type { ReadKeyFacts } from './key-facts.ts'
 import { toLocalTarget, withoutQuery } from './path-repair.ts'
 import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
 
 export interface UnservedRequestsOptions {
   readonly observation: Observation | undefined
   readonly fingerprint: Fingerprint
+  readonly readKeyFacts: ReadKeyFacts
   /** Names the route of a request whose head was read. */
   readonly describe: (incoming: IncomingMessage) => Pick<RouteDescription, 'route' | 'protocol'>
 }
@@ -32,6 +36,7 @@ export interface UnservedRequests {
 export function createUnservedRequests({
   observation,
   fingerprint,
+  readKeyFacts,
   describe
 }: UnservedRequestsOptions): UnservedRequests {
   return {
@@ -43,6 +48,8 @@ export function createUnservedRequests({
         ...named,
         ...hashes,
         incoming,
+        readKeyFacts,
+        failure: new GatewayError(codeOf(status), { status, message: http.STATUS_CODES[status] ?? 'Bad Request' }),
         outcome: refusedOutcome(status)
       })
       const sentBefore = socket.bytesWritten
@@ -55,9 +62,17 @@ export function createUnservedRequests({
       const outcome = { status: 499, lifecycle: 'request_aborted', errorType: 'request_cancelled' } as const
       const { req: incoming } = outgoing
       const hashes = computeHashes({ headers: incoming.headers, address: incoming.socket.remoteAddress }, fingerprint)
-      new UnservedRequest(observation, { ...describe(incoming), ...hashes, incoming, outcome }).end(0)
+      const failure = new GatewayError('client_disconnected')
+      const named = describe(incoming)
+      new UnservedRequest(observation, { ...named, ...hashes, incoming, outcome, failure, readKeyFacts }).end(0)
     }
   }
+}
+
+/** The code of a refusal on the socket itself (`client-error.ts`). */
+function codeOf(status: number): ErrorCode {
+  if (status === 405) return 'method_not_allowed'
+  return status === 408 ? 'request_timeout' : 'invalid_request'
 }
 
 /** Of a request whose head could not be read. */
@@ -93,6 +108,8 @@ class UnservedRequest extends ObservedRequest {
   readonly clientRequestId: string | undefined
   readonly #headers: IncomingHttpHeaders
   readonly #outcome: RequestOutcome
+  readonly #failure: GatewayError
+  readonly #readKeyFacts: ReadKeyFacts
 
   constructor(
     observation: Observation | undefined,
@@ -101,6 +118,8 @@ class UnservedRequest extends ObservedRequest {
       protocol: Protocol
       incoming: IncomingMessage | undefined
       outcome: RequestOutcome
+      failure: GatewayError
+      readKeyFacts: ReadKeyFacts
     }
   ) {
     super(observation)
@@ -116,6 +135,8 @@ class UnservedRequest extends ObservedRequest {
     this.method = incoming?.method ?? 'OTHER'
     this.path = withoutQuery(toLocalTarget(incoming?.url ?? ''))
     this.#outcome = outcome
+    this.#failure = request.failure
+    this.#readKeyFacts = request.readKeyFacts
     this.opened(this.#headers)
   }
 
@@ -125,6 +146,15 @@ class UnservedRequest extends ObservedRequest {
 
   get caller(): Caller {
     return classifyCaller(this.#headers)
+  }
+
+  override get failure(): GatewayError {
+    return this.#failure
+  }
+
+  override readKey(): KeyFacts {
+    // The query of a request that was not served is not read.
+    return this.#readKeyFacts({ headers: this.#headers, query: {} })
   }
 
   outcome(): RequestOutcome {

@@ -26,6 +26,11 @@ export interface ReachedLimit {
 export interface GatewayErrorOptions {
   /** Sentence for the client: it has passed redaction and names no URL, header or body of the upstream. */
   message?: string
+  /**
+   * The gateway's own sentence, where `message` has words of a provider or of the request's content: for records and log lines, which hold
+   * neither (decisions.md 96).
+   */
+  ownText?: string | undefined
   /** Path of the field at fault in the client's own body, such as `messages[0].content`. */
   param?: string | undefined
   /** The upstream's status where it is kept instead of the code's own. */
@@ -67,6 +72,7 @@ export class GatewayError extends Error {
   readonly providerCode: string | undefined
   readonly providerParam: string | undefined
   readonly providerText: string | undefined
+  readonly ownText: string | undefined
   readonly kind: ErrorKind
   readonly param: string | undefined
   readonly retryAfter: string | undefined
@@ -90,6 +96,7 @@ export class GatewayError extends Error {
     this.providerCode = options.providerCode
     this.providerParam = options.providerParam
     this.providerText = options.providerText
+    this.ownText = options.ownText
     this.kind = options.kind ?? definition.kind
     this.param = options.param
     this.retryAfter = options.retryAfter
@@ -98,6 +105,11 @@ export class GatewayError extends Error {
     this.errors = options.errors
     this.model = options.model
     this.limit = options.limit
+  }
+
+  /** The message without words of a provider or of the request's content. */
+  get ownMessage(): string {
+    return this.ownText ?? this.message
   }
 
   /** The same error with other details. */

@@ -4,10 +4,16 @@ import { escapeJsonLine } from '../../shared/log-line.ts'
 import type { WritePlainLine } from '../../shared/logging.ts'
 import { readAmount } from '../../shared/prices.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'
+import { describeFailure } from './failure.ts'
 import type { RequestObserver } from './observer.ts'
 
 /** Load balancers probe these every second; their lines would bury the others. */
 const EXCLUDED_ROUTES = new Set(['/health', '/ping', '/livez', '/ready', '/readyz'])
+
+/** Of a field and a message in a line. */
+const TEXT_CHARACTERS_MAX = 500
+/** The most fields without effect that a line names. */
+const IGNORED_FIELDS_MAX = 20
 
 export interface AccessLogDependencies {
   readonly writePlainLine: WritePlainLine
@@ -22,19 +28,26 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
   const route = rememberMember('route')
   const path = rememberMember('path', redactText)
   const errorType = rememberMember('error_type')
+  const errorCode = rememberMember('error_code')
+  const alias = rememberMember('alias')
   const provider = rememberMember('provider')
-  const profile = rememberMember('provider_profile')
+  const profile = rememberMember('profile_id')
   const model = rememberMember('model', redactText)
   const keyHash = rememberMember('api_key_hash')
   const keyName = rememberMember('api_key_name')
   const caller = rememberMember('caller', redactText)
+  const foreignText = (name: string, text: string | undefined) =>
+    text === undefined ? '' : writeMember(name, redactText(text).slice(0, TEXT_CHARACTERS_MAX).toWellFormed())
   const foreignId = (name: string, text: string | undefined) =>
     text === undefined ? '' : writeMember(name, redactText(text))
 
   return {
     name: 'access-log',
-    closed(request, { status, lifecycle, errorType: error, durationMs, bytesSent, facts }) {
+    closed(request, closed) {
       if (EXCLUDED_ROUTES.has(request.route) || request.route === metricsPath) return
+      const { status, lifecycle, errorType: error, durationMs, bytesSent, facts, upstreamStatus } = closed
+      const failure = describeFailure(closed)
+      const key = request.readKey()
       const { requestId, traceId, spanId, traceContext: own } = request
       const isOwnTrace = traceId === requestId || traceId === own?.traceId
       writePlainLine(
@@ -43,16 +56,21 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
           (spanId === undefined && own !== undefined ? `,"span_id":"${own.spanId}"` : foreignId('span_id', spanId)) +
           (own === undefined ? '' : `,"otel_trace_id":"${own.traceId}","otel_span_id":"${own.spanId}"`) +
           `${method(request.method)}${route(request.route)}${path(request.path)}` +
-          `,"status":${status},"lifecycle":"${lifecycle}"${errorType(error)}` +
+          `,"status":${status},"lifecycle":"${lifecycle}"${errorType(error)}${errorCode(failure?.code)}` +
+          foreignText('error_field', failure?.field) +
+          foreignText('error_message', failure?.message) +
           `,"latency_ms":${Math.round(durationMs * 10) / 10},"bytes":${bytesSent},"protocol":"${request.protocol}"` +
           provider(facts.providerKind) +
           profile(facts.profileId) +
+          alias(facts.evidence?.publicAlias) +
+          count('upstream_status_code', upstreamStatus) +
+          listIgnored(facts.ignoredFields) +
           model(facts.model) +
           count('input_tokens', facts.inputTokens) +
           count('output_tokens', facts.outputTokens) +
           cost(facts.costNanos) +
-          keyHash(request.apiKeyHash) +
-          keyName(request.apiKeyName) +
+          keyHash(key.hash) +
+          keyName(key.name) +
           caller(request.caller.name),
         'Request finished'
       )
@@ -74,6 +92,12 @@ function rememberMember(
 
 function writeMember(name: string, text: string): string {
   return `,"${name}":${escapeJsonLine(JSON.stringify(text))}`
+}
+
+/** The names are safe in log lines (decisions.md 70). */
+function listIgnored(names: readonly string[] | undefined): string {
+  if (names === undefined || names.length === 0) return ''
+  return `,"ignored_fields":${escapeJsonLine(JSON.stringify(names.slice(0, IGNORED_FIELDS_MAX)))}`
 }
 
 function cost(nanos: number | undefined): string {

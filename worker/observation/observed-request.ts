@@ -16,6 +16,7 @@ import type {
   ClosedFacts,
   DescriptionOptions,
   FailureFacts,
+  KeyFacts,
   Lifecycle,
   LogIds,
   PlannedFacts,
@@ -69,6 +70,7 @@ export abstract class ObservedRequest implements RequestView {
   /** All counts that were reported so far; undefined before the first ones. */
   #usage: NormalizedUsage | undefined
   #runningUpstreamCalls = 0
+  #upstreamStatus: number | undefined
   /** Whether an observer wants `described` and `events`; undefined until it was asked. */
   #isFollowed: boolean | undefined
   #hasFirstByte = false
@@ -77,11 +79,13 @@ export abstract class ObservedRequest implements RequestView {
    * What `closed` will report, while it waits for an upstream call to end; its facts may still
    * grow.
    */
-  #pendingEnd: Omit<ClosedFacts, 'facts'> | undefined
+  #pendingEnd: Omit<ClosedFacts, 'facts' | 'upstreamStatus'> | undefined
 
   constructor(observation: Observation | undefined) {
     this.#observation = observation
   }
+
+  abstract readKey(): KeyFacts
 
   /** How the request ended; meaningful once its response is over. */
   abstract outcome(): RequestOutcome
@@ -190,6 +194,7 @@ export abstract class ObservedRequest implements RequestView {
   /** An exchange with the provider has ended. */
   upstreamCall(report: UpstreamCallReport): void {
     this.#runningUpstreamCalls = Math.max(0, this.#runningUpstreamCalls - 1)
+    this.#upstreamStatus = report.httpStatus
     this.#observation?.upstreamCall(this, report)
     const end = this.#pendingEnd
     if (this.#runningUpstreamCalls === 0 && end !== undefined) this.#emitClosed(end)
@@ -264,10 +269,10 @@ export abstract class ObservedRequest implements RequestView {
     return this.#isFollowed
   }
 
-  #emitClosed(end: Omit<ClosedFacts, 'facts'>): void {
+  #emitClosed(end: Omit<ClosedFacts, 'facts' | 'upstreamStatus'>): void {
     this.#pendingEnd = undefined
     this.#settleCost()
-    this.#observation?.closed(this, { ...end, facts: this.#facts })
+    this.#observation?.closed(this, { ...end, facts: this.#facts, upstreamStatus: this.#upstreamStatus })
     this.#observation = undefined
   }
 

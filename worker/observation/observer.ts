@@ -136,6 +136,8 @@ export interface RequestView {
   readRefusedModel(): string | undefined
   /** Name of the configured gateway key that the caller presented, once it was checked. */
   readonly apiKeyName: string | undefined
+  /** Computed at each call. */
+  readKey(): KeyFacts
 }
 
 /** What was decided before the provider is called. */
@@ -186,6 +188,22 @@ export interface RequestFacts extends Partial<PlannedFacts> {
 export interface FailureFacts {
   readonly code: string
   readonly message: string
+  /** Without words of a provider or of the request's content: for records and log lines without content (decisions.md 96). */
+  readonly ownMessage: string
+  /** The client's field at fault. */
+  readonly param?: string | undefined
+  /** Every wrong place of a request with several. */
+  readonly errors?: ReadonlyArray<{ readonly path: string; readonly message: string }> | undefined
+  /** The provider's words, where the client does not get them. */
+  readonly providerText?: string | undefined
+}
+
+/** Whose key a request carries. */
+export interface KeyFacts {
+  /** Of a key of the gateway. */
+  readonly name?: string | undefined
+  /** Fingerprint of a key that the gateway does not know. */
+  readonly hash?: string | undefined
 }
 
 export interface ClosedFacts {
@@ -204,6 +222,8 @@ export interface ClosedFacts {
    * `request_cancelled` (section 3.6); else `http_<status>` from 400 on. Undefined for a success.
    */
   readonly errorType: string | undefined
+  /** Of the last exchange with the provider; undefined where it began no response. */
+  readonly upstreamStatus?: number | undefined
   /** Absent for a success. */
   readonly failure?: FailureFacts | undefined
   /** From the request's head to the last byte of the response. */

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createReadinessDocument } from '../../shared/documents.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
+import { GatewayError } from '../normalized/index.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => void
@@ -32,8 +33,9 @@ export function registerSystemRoutes(app: FastifyInstance, facts: SystemFacts): 
     sendWhole(reply, { status: 200, body: '' })
   }
 
-  function sendReadiness(_request: FastifyRequest, reply: FastifyReply): void {
+  function sendReadiness({ context }: FastifyRequest, reply: FastifyReply): void {
     const document = createReadinessDocument(readReadiness())
+    if (!document.ready) context.failed(new GatewayError('gateway_not_ready'))
     sendJson(reply, document.ready ? 200 : 503, {}, JSON.stringify(document))
   }
 

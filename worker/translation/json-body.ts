@@ -86,8 +86,15 @@ function parse(text: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     if (text.trim() === '') throw invalidJson('Request body is empty (expected JSON).')
-    throw invalidJson(`Invalid JSON body: ${error instanceof Error ? error.message : 'unreadable'}`)
+    throw unreadable(error instanceof Error ? error.message : 'unreadable')
   }
+}
+
+/** The parser quotes what stands around the fault; only the place is no content. */
+function unreadable(reason: string): GatewayError {
+  const place = /at position \d+(?: \(line \d+ column \d+\))?/.exec(reason)?.[0]
+  const ownText = `Invalid JSON body${place === undefined ? '' : ` ${place}`}.`
+  return new GatewayError('invalid_json', { message: `Invalid JSON body: ${reason}`, ownText })
 }
 
 function invalidJson(message: string): GatewayError {

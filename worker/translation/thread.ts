@@ -98,7 +98,7 @@ function writeTransferredError(thrown: unknown): TransferredError {
   // An internal error is rethrown unchanged, because its stack is needed.
   if (error.code === 'internal_error') throw thrown
   const { code, message, status, upstreamStatus, kind, param, reason, retryAfter, errors, model, cause } = error
-  const { providerCode, providerParam, providerText } = error
+  const { providerCode, providerParam, providerText, ownText } = error
   // A cause is for the log only, and not every object can be transferred.
   return {
     code,
@@ -108,6 +108,7 @@ function writeTransferredError(thrown: unknown): TransferredError {
     providerCode,
     providerParam,
     providerText,
+    ownText,
     kind,
     param,
     reason,

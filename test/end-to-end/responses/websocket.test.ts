@@ -218,7 +218,7 @@ t.test('memory 19: the key is checked at the upgrade, and each message is a requ
   await waitUntil(() => list('POST').length === 2, 'each message has its line')
   t.match(list('POST'), [
     { status: 200, lifecycle: 'streaming_completed', model, output_tokens: Number },
-    { status: 200, lifecycle: 'streaming_completed', api_key_hash: /^hmac/ }
+    { status: 200, lifecycle: 'streaming_completed', api_key_name: 'default' }
   ])
   t.strictSame(
     list('GET').map(({ status }) => status),

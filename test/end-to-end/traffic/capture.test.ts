@@ -78,12 +78,13 @@ t.test('operations 73: a captured body is cut at its bound, and of a stream ther
   }
 })
 
-t.test('operations 74: error texts are recorded only with capture on, redacted', async t => {
+t.test('operations 74: what an error quotes of a request is recorded only with capture on, redacted', async t => {
   const broken = 'Bearer abcdef'
   const unseen = await post(urlOf(plain, 'completions'), broken)
   t.equal(unseen.status, 400)
-  t.notOk('error_message' in (await plain.recordOf(unseen)))
-  t.equal((await plain.rowOf(unseen)).error_message, null)
+  // The gateway's own words (decisions.md 96).
+  t.equal((await plain.recordOf(unseen)).error_message, 'Invalid JSON body.')
+  t.equal((await plain.rowOf(unseen)).error_message, 'Invalid JSON body.')
 
   const seen = await post(urlOf(capturing, 'completions'), broken)
   const { error_message: text = '' } = await capturing.recordOf(seen)
@@ -130,6 +131,7 @@ t.test('the default configuration stores no content', async t => {
   }
   const failed = await get(`${plain.url}/v1/nowhere?q=${marker}`)
   const row = await plain.rowOf(failed)
-  t.match(row, { request_headers: null, request_body: null, response_body: null, error_message: null })
+  t.match(row, { request_headers: null, request_body: null, response_body: null })
+  t.equal(row.error_message, 'Unknown request URL.', "the gateway's own (decisions.md 96)")
   t.notMatch(JSON.stringify(plain.records()), marker)
 })

@@ -11,6 +11,7 @@ function start() {
   const recorder = createRecorder()
   const unserved = createUnservedRequests({
     observation: createObservation([recorder.observer], pino({ level: 'silent' })),
+    readKeyFacts: () => ({}),
     fingerprint: value => value,
     describe: ({ url = '' }) => ({ route: url.replace(/\?.*/, ''), protocol: 'anthropic' })
   })
@@ -54,6 +55,7 @@ t.test('input that was refused on the socket has one record, closed with the con
 t.test('without observers a refused request still has an id', async t => {
   const unserved = createUnservedRequests({
     observation: undefined,
+    readKeyFacts: () => ({}),
     fingerprint: value => value,
     describe: () => ({ route: 'unmatched', protocol: 'system' })
   })

@@ -56,7 +56,7 @@ t.test('every finished request is one line of named facts, without query, header
     bytes: Number,
     protocol: 'anthropic',
     provider: 'native',
-    provider_profile: 'p1',
+    profile_id: 'p1',
     model: 'm1',
     input_tokens: 3,
     output_tokens: 2,
@@ -172,7 +172,8 @@ t.test('repeated texts are masked and escaped each time', async t => {
     method: 'POST',
     path: '/v1/messages',
     apiKeyHash: undefined,
-    caller: { name: 'a "hush"', category: 'unknown' }
+    caller: { name: 'a "hush"', category: 'unknown' },
+    readKey: () => ({})
   }
   const end = { status: 200, lifecycle: 'request_completed', durationMs: 1.26, bytesSent: 3 }
   const names = Array.from({ length: 600 }, (_, index) => `m${index} hush \u2028`)

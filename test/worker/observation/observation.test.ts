@@ -27,6 +27,10 @@ class TestRequest extends ObservedRequest {
   readonly clientRequestId = undefined
   readonly caller = { name: 'unknown', category: 'unknown' } as const
 
+  readKey() {
+    return {}
+  }
+
   outcome() {
     return refusedOutcome(404)
   }

@@ -26,6 +26,18 @@ t.test(
   }
 )
 
+t.test('what the parser quotes is no part of the message of the gateway itself (decisions.md 96)', async t => {
+  const bodies = ['{"a": secret}', '{"a": "secret" "secret"}', '{"secret": "secret', 'secret', '["secret"']
+  for (const body of bodies) {
+    try {
+      readJsonObject(Buffer.from(body))
+    } catch (error) {
+      if (!GatewayError.is(error)) throw error
+      t.match(error.ownMessage, /^Invalid JSON body(?: at position \d+ \(line \d+ column \d+\))?\.$/, body)
+    }
+  }
+})
+
 t.test('any object is read with the same members in the same order', async () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), value => {

@@ -11,6 +11,7 @@ import {
   createCaptureRedactor,
   type WrittenBody
 } from '../../translation/captured-body.ts'
+import { describeFailure } from '../failure.ts'
 import type { ClosedFacts, RequestView } from '../observer.ts'
 import { redactHeaders } from './headers.ts'
 import type { RecordMembers } from './record.ts'
@@ -139,7 +140,7 @@ export function createContentCapture({ rules, writeBody }: ContentCaptureOptions
     begin: (request, headers) => new RequestContent(request, headers, bytesMax),
     finish(content, ended, done) {
       running += 1
-      void writeContent(content, ended.closed.failure?.message).then(written => {
+      void writeContent(content, describeFailure(ended.closed)?.contentMessage).then(written => {
         done(written)
         running -= 1
         if (running === 0) closed?.()

@@ -37,9 +37,7 @@ export function createTrafficObserver(
     opened(request) {
       if (excludedRoutes.has(request.route)) return
       const collected: Collected = {
-        apiKeyHash: request.apiKeyHash,
         clientIpHash: request.clientIpHash,
-        upstreamStatus: undefined,
         upstreamMs: undefined,
         firstTokenMs: undefined,
         metadata: undefined,
@@ -48,10 +46,9 @@ export function createTrafficObserver(
       // On the request itself: a map of running requests would move them to the old generation (ADR 2026-11-22-young-requests).
       request.trafficState = collected
     },
-    upstreamCall(request, { httpStatus, durationMs, attempt }) {
+    upstreamCall(request, { durationMs, attempt }) {
       const collected = collectedOf(request)
       if (collected === undefined) return
-      collected.upstreamStatus = httpStatus
       collected.upstreamAttempts = Math.max(collected.upstreamAttempts ?? 0, attempt + 1)
       collected.upstreamMs = (collected.upstreamMs ?? 0) + durationMs
     },

@@ -4,16 +4,15 @@ import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import type { Protocol } from '../../operations/operation.ts'
 import { rememberCombinations } from '../../performance/remember-texts.ts'
+import { boundText } from '../../translation/captured-body.ts'
+import { describeFailure } from '../failure.ts'
 import type { Caller, ClosedFacts, RequestFacts, RequestView } from '../observer.ts'
 import { type CommonFacts, describeCommon, describeOwn, readCommonFacts } from '../request-metadata.ts'
 
 /** What was seen of a request besides its view and its end. */
 export interface SeenFacts {
-  readonly apiKeyHash: string | undefined
   /** Read while the connection was open. */
   readonly clientIpHash: string | undefined
-  /** Of the last exchange with the provider; undefined where it began no response. */
-  readonly upstreamStatus: number | undefined
   /** Of all exchanges together. */
   readonly upstreamMs: number | undefined
   /** Of the call with the most of them; 0 where no provider was called. */
@@ -62,6 +61,8 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
       requested: string | undefined,
       effective: string | undefined,
       provider: string | undefined,
+      alias: string | undefined,
+      profileId: string | undefined,
       status: number | undefined,
       isPriced: boolean
     ) =>
@@ -69,14 +70,26 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
         model_requested: quote(requested),
         model_effective: quote(effective),
         provider: quote(provider),
+        alias: quote(alias),
+        profile_id: quote(profileId),
         upstream_status_code: status === undefined ? undefined : String(status),
         currency: isPriced ? quote(currency) : undefined
       })
   )
 
   const writeSender = rememberCombinations(
-    (errorType: string | undefined, keyHash: string | undefined, ipHash: string | undefined) =>
-      writeObject({ error_type: quote(errorType), api_key_hash: quote(keyHash), client_ip_hash: quote(ipHash) })
+    (
+      errorType: string | undefined,
+      errorCode: string | undefined,
+      keyHash: string | undefined,
+      ipHash: string | undefined
+    ) =>
+      writeObject({
+        error_type: quote(errorType),
+        error_code: quote(errorCode),
+        api_key_hash: quote(keyHash),
+        client_ip_hash: quote(ipHash)
+      })
   )
 
   /** Callers are mostly one of a few objects; one with rare headers is new in each request. */
@@ -115,21 +128,12 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
     }
   )
 
-  function writeSharedMetadata(request: RequestView, closed: ClosedFacts): string {
+  function writeSharedMetadata(request: RequestView, closed: ClosedFacts, keyName: string | undefined): string {
     const { lifecycle, path, modelSource, evidence } = readCommonFacts(request, closed)
     const { inventoryRevision } = closed.facts
     const isTemplate = path === request.route
     const caller = writeCaller(request.caller)
-    return writeCommonMetadata(
-      lifecycle,
-      path,
-      isTemplate,
-      modelSource,
-      evidence,
-      request.apiKeyName,
-      inventoryRevision,
-      caller
-    )
+    return writeCommonMetadata(lifecycle, path, isTemplate, modelSource, evidence, keyName, inventoryRevision, caller)
   }
 
   /** What no other request has; undefined where there is nothing. */
@@ -139,6 +143,7 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
       ...describeOwn({ clientRequestId: clientRequestId && redactText(clientRequestId), replayOf }, closed),
       otel_trace_id: traceContext?.traceId,
       otel_span_id: traceContext?.spanId,
+      is_stream: closed.facts.isStream === true || request.isStreaming ? true : undefined,
       first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
       // How much of a stream its client got (field-lessons.md D9).
       bytes_sent: closed.lifecycle === 'streaming_aborted' ? closed.bytesSent : undefined,
@@ -157,9 +162,14 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
       const { requestId, traceId, spanId } = request
       const { facts, status, durationMs } = closed
       const requested = facts.model === undefined ? request.readRefusedModel() : facts.requestedModel
+      const failure = describeFailure(closed)
+      const key = request.readKey()
       const others = writeObject({
         span_id: quote(spanId),
         total_tokens: writeOwnTotal(facts),
+        error_field: quote(failure?.field),
+        error_message:
+          failure?.message === undefined ? undefined : JSON.stringify(boundText(redactText(failure.message))),
         metadata: writeOwnMetadata(request, closed, seen),
         ...content
       })
@@ -178,11 +188,13 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
             requested,
             facts.upstreamModel,
             facts.providerKind,
-            seen.upstreamStatus,
+            facts.evidence?.publicAlias,
+            facts.profileId,
+            closed.upstreamStatus,
             facts.costNanos !== undefined
           ),
-          writeSender(closed.errorType, seen.apiKeyHash, seen.clientIpHash),
-          writeSharedMetadata(request, closed)
+          writeSender(closed.errorType, failure?.code, key.hash, seen.clientIpHash),
+          writeSharedMetadata(request, closed, key.name)
         ],
         others: others === '{}' ? undefined : others
       }

@@ -1,7 +1,13 @@
 // Maps an error of the native upstream to the gateway's error. Of the upstream's text only its
 // `message` reaches a client, and only after redaction (upstream.md 9, decisions.md 6).
 
-import { type ErrorCode, GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
+import {
+  type ErrorCode,
+  errorDefinitions,
+  GatewayError,
+  type GatewayErrorOptions,
+  isJsonObject
+} from '../../normalized/index.ts'
 import type { ResponseHead } from '../provider-face.ts'
 import { cleanProviderMessage, findErrorStatus } from '../shared/provider-message.ts'
 import { readRetryAfter } from '../shared/response-header.ts'
@@ -66,7 +72,7 @@ function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
   const error = (code: ErrorCode, options: GatewayErrorOptions = {}) =>
     new GatewayError(code, {
       ...seen,
-      ...(message === undefined ? {} : { message }),
+      ...(message === undefined ? {} : { message, ownText: errorDefinitions[code].text }),
       ...options
     })
   const waiting = retryAfter === undefined ? {} : { retryAfter }

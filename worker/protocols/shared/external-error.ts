@@ -3,7 +3,13 @@
 // reach a client. All others are for the operator's log.
 
 import { asBuffer } from '../../../shared/bytes.ts'
-import { GatewayError, type GatewayErrorOptions, isJsonObject } from '../../normalized/index.ts'
+import {
+  type ErrorCode,
+  errorDefinitions,
+  GatewayError,
+  type GatewayErrorOptions,
+  isJsonObject
+} from '../../normalized/index.ts'
 import type { ResponseHead } from '../provider-face.ts'
 import { cleanProviderMessage, findErrorStatus, readProviderWord } from './provider-message.ts'
 import { readRetryAfter } from './response-header.ts'
@@ -78,17 +84,24 @@ function mapExternalFailure({ status, message, code, param, retryAfter }: Extern
   const seen: GatewayErrorOptions = { cause: `upstream status ${status ?? 'unknown'}`, upstreamStatus: status ?? null }
   if (!isExplained) seen.providerText = text
   const explained: GatewayErrorOptions = isExplained ? { providerCode: code, providerParam: param } : {}
-  if (isExplained && text !== undefined) explained.message = text
+  const say = (code: ErrorCode) =>
+    isExplained && text !== undefined ? { message: text, ownText: errorDefinitions[code].text } : {}
   const waiting: GatewayErrorOptions = retryAfter === undefined ? {} : { retryAfter }
   switch (status) {
     case 400:
     case 409:
     case 422:
-      return new GatewayError('upstream_rejected', { ...seen, status, ...explained })
+      return new GatewayError('upstream_rejected', { ...seen, status, ...explained, ...say('upstream_rejected') })
     case 413:
-      return new GatewayError('upstream_rejected', { ...seen, status, kind: 'too-large', ...explained })
+      return new GatewayError('upstream_rejected', {
+        ...seen,
+        status,
+        kind: 'too-large',
+        ...explained,
+        ...say('upstream_rejected')
+      })
     case 429:
-      return new GatewayError('rate_limited', { ...seen, ...waiting, ...explained })
+      return new GatewayError('rate_limited', { ...seen, ...waiting, ...explained, ...say('rate_limited') })
     case 408:
     case 504:
       return new GatewayError('provider_timeout', seen)

@@ -36,11 +36,15 @@ export function createErrorRedaction(listSecrets: () => readonly string[]): Erro
 
   function redactError(error: GatewayError): GatewayError {
     const { secrets, redactor } = findRedactor()
-    const message = maskCutSecret(redactor.redactText(error.message), secrets)
+    const mask = (text: string) => maskCutSecret(redactor.redactText(text), secrets)
+    const message = mask(error.message)
     const { providerCode, providerParam } = error
+    // A record with content has it.
+    const providerText = error.providerText === undefined ? undefined : mask(error.providerText)
     const isKept = [providerCode, providerParam].every(word => word === undefined || redactor.redactText(word) === word)
-    if (!isKept) return error.with({ message, providerCode: undefined, providerParam: undefined })
-    return message === error.message ? error : error.with({ message })
+    if (!isKept) return error.with({ message, providerText, providerCode: undefined, providerParam: undefined })
+    const isSame = message === error.message && providerText === error.providerText
+    return isSame ? error : error.with({ message, providerText })
   }
 
   function redactEvent(event: NormalizedEvent): NormalizedEvent {

@@ -288,7 +288,7 @@ t.test('content needs its own switch and the main switch', async t => {
   const always = ['llm.request.extensions', 'error_message', 'error.message']
   const options: EndedOptions = {
     events: toolCallEvents,
-    closed: { errorType: 'x', failure: { code: 'c', message: CANARY } }
+    closed: { errorType: 'x', failure: { code: 'c', message: CANARY, ownMessage: 'own' } }
   }
   const named = (capture: CaptureSwitches) => {
     const { attributes } = describe({ ...options, capture })

@@ -107,3 +107,11 @@ t.test('cost 19: a message of which nothing can be shown is replaced by a fixed 
     t.equal(readError(401, text, undefined).message, 'The upstream did not accept the credentials.')
   }
 })
+
+t.test('the message of the gateway itself has no word of the upstream (decisions.md 96)', async t => {
+  for (let status = 300; status < 600; status += 1) {
+    const error = readError(status, body('No such model: the reason', status), undefined)
+    t.notMatch(error.ownMessage, 'the reason', String(status))
+  }
+  t.equal(readError(404, body('No such model: x', 404), undefined).ownMessage, 'The model does not exist.')
+})

@@ -230,3 +230,12 @@ t.test('an error in a body of status 200 is found (A16)', async t => {
   t.equal(find({ message: 'm' }), undefined)
   t.match(readExternalErrorEvent({ message: 'm', code: 429 }), { code: 'rate_limited', message: 'm' })
 })
+
+t.test('the message of the gateway itself has no word of the provider (decisions.md 96)', async t => {
+  for (let status = 300; status < 600; status += 1) {
+    const error = readError(status, body('the reason'))
+    t.notMatch(error.ownMessage, 'the reason', String(status))
+    if (!error.message.includes('the reason')) t.equal(error.ownMessage, error.message)
+  }
+  t.equal(readError(400, body('the reason')).with({ param: 'model' }).ownMessage, 'The upstream rejected the request.')
+})
