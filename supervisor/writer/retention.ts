@@ -1,9 +1,9 @@
-// Deletes old records from the relational store, and content that is kept for a shorter time: at
-// the start and then at each interval (operations.md 8.6).
+// Deletes old records and old entries of the audit from the relational store, and content that is kept for a shorter time: at the start
+// and then at each interval (operations.md 8.6).
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from '../../shared/logging.ts'
 import { cutoffOf, planCutoffs, type RetentionPeriods } from '../../shared/traffic/retention.ts'
-import type { RelationalStore } from './sink.ts'
+import type { ContentPurgeResult, RelationalStore } from './sink.ts'
 
 const BATCH_SIZE = 1000
 /** A run ends after this time; the next one continues. */
@@ -21,7 +21,22 @@ export interface RetentionDependencies {
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
   /** Rejects while the store is not available. */
-  readonly useStore: () => Promise<Pick<RelationalStore, 'purge' | 'purgeContent'>>
+  readonly useStore: () => Promise<PurgedStore>
+}
+
+type PurgedStore = Pick<RelationalStore, 'purge' | 'purgeContent' | 'purgeAudit'>
+
+/** Deletes batches until none is left or the time is up; returns how much was deleted. */
+async function repeat(mayGoOn: () => boolean, purgeBatch: () => Promise<ContentPurgeResult>): Promise<number> {
+  let deleted = 0
+  for (let isComplete = false; !isComplete && mayGoOn(); ) {
+    const result = await purgeBatch()
+    deleted += result.deleted
+    isComplete = result.isComplete
+    // Records that wait to be stored come in between.
+    await setImmediate()
+  }
+  return deleted
 }
 
 /** Starts the purges; the returned function ends them. */
@@ -43,34 +58,24 @@ export function startRetention(dependencies: RetentionDependencies, options: Ret
     if (!isClosed) timer = setTimeout(() => void run(), options.intervalMs).unref()
   }
 
-  async function purgeRecords(store: Pick<RelationalStore, 'purge'>, mayGoOn: () => boolean): Promise<void> {
+  async function purgeRecords(store: PurgedStore, mayGoOn: () => boolean): Promise<void> {
     const cutoffs = planCutoffs(nowMs(), options.periods)
-    let deleted = 0
     let from: string | undefined
-    for (let isComplete = false; !isComplete && mayGoOn(); ) {
+    const deleted = await repeat(mayGoOn, async () => {
       const result = await store.purge({ ...cutoffs, batchSize: BATCH_SIZE, from })
-      deleted += result.deleted
-      isComplete = result.isComplete
       from = result.until
-      // Records that wait to be stored come in between.
-      await setImmediate()
-    }
+      return result
+    })
     if (deleted > 0) log.info({ event: 'traffic_log_purged', deleted, ...cutoffs }, 'Old traffic records were deleted')
+    const { before } = cutoffs
+    const entries = await repeat(mayGoOn, () => store.purgeAudit(before, BATCH_SIZE))
+    if (entries > 0)
+      log.info({ event: 'admin_audit_purged', deleted: entries, before }, 'Old entries of the audit were deleted')
   }
 
-  async function purgeContent(
-    store: Pick<RelationalStore, 'purgeContent'>,
-    days: number,
-    mayGoOn: () => boolean
-  ): Promise<void> {
+  async function purgeContent(store: PurgedStore, days: number, mayGoOn: () => boolean): Promise<void> {
     const before = cutoffOf(nowMs(), days)
-    let deleted = 0
-    for (let isComplete = false; !isComplete && mayGoOn(); ) {
-      const result = await store.purgeContent(before, BATCH_SIZE)
-      deleted += result.deleted
-      isComplete = result.isComplete
-      await setImmediate()
-    }
+    const deleted = await repeat(mayGoOn, () => store.purgeContent(before, BATCH_SIZE))
     if (deleted > 0) {
       log.info({ event: 'traffic_content_purged', deleted, before }, 'Old content of traffic records was deleted')
     }

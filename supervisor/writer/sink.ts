@@ -48,4 +48,6 @@ export interface RelationalStore extends RedactableSink {
   /** Deletes the captured headers and bodies of the oldest records before the time, of so many at most; the records stay. */
   purgeContent(before: string, batchSize: number): Promise<ContentPurgeResult>
   audit(entry: AuditEntry): Promise<void>
+  /** Deletes the oldest entries of the audit before the time, of so many at most. */
+  purgeAudit(before: string, batchSize: number): Promise<ContentPurgeResult>
 }

@@ -198,3 +198,38 @@ t.test('every action is in the audit, in the log and in the store', async t => {
     t.notMatch(JSON.stringify(entry), /secret-model-name|"adm"/)
   }
 })
+
+t.test('operations-audit: entries of the audit go with the retention of records', async t => {
+  const env = {
+    GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
+    GATEWAY_TRAFFIC_LOG_RETENTION_DAYS: '1',
+    GATEWAY_TRAFFIC_LOG_PURGE_INTERVAL_SECONDS: '1'
+  }
+  const { logs, gateway, path } = await startAdminGateway(t, { env })
+  const database = new Database(path)
+  t.teardown(() => database.close())
+  const tables = ['gateway_traffic_logs', 'gateway_admin_audit'] as const
+  const count = (table: string) => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number
+  for (let query = 0; query < 5; query += 1) await logs('?limit=1')
+  await until(
+    async () => tables.map(count),
+    counts => counts.every(found => found >= 5)
+  )
+  for (const table of tables) database.exec(`UPDATE ${table} SET created_at = '2024-01-05T10:00:00.000000Z'`)
+  await until(
+    async () => tables.map(count),
+    counts => counts.every(found => found === 0)
+  )
+  await until(
+    async () => readLog(gateway),
+    lines => lines.some(({ event }) => event === 'admin_audit_purged')
+  )
+  await logs('?limit=1')
+  t.ok(
+    await until(
+      async () => count('gateway_admin_audit'),
+      found => found > 0
+    ),
+    'young entries stay'
+  )
+})

@@ -65,6 +65,10 @@ const INSERT_LOGS = `${writeInsert('gateway_traffic_logs', LOG_COLUMNS)} ON CONF
 const INSERT_PAYLOADS = `${writeInsert('gateway_traffic_payloads', PAYLOAD_COLUMNS)} ON CONFLICT DO NOTHING`
 const ADD_SUMS = new Map(SUM_TABLES.map(table => [table, writeAddition(table)]))
 
+/** Rows that another gateway deletes at the moment are left to it. */
+const DELETE_AUDIT = `DELETE FROM gateway_admin_audit WHERE id IN (
+  SELECT id FROM gateway_admin_audit WHERE created_at < $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)`
+
 /** Classes of SQLSTATE for values that the tables do not take: wrong ones, and those beyond a limit, such as a text too long for an index. */
 const REFUSED_CLASSES = new Set(['22', '23', '54'])
 const UNIQUE_VIOLATION = '23505'
@@ -188,6 +192,11 @@ export async function openPostgresStore(
           AUDIT_COLUMNS.map(column => entry[column])
         )
       )
+    },
+    async purgeAudit(before, batchSize) {
+      const { rowCount } = await asks.write(connection => connection.query(DELETE_AUDIT, [before, batchSize]))
+      const deleted = rowCount ?? 0
+      return { deleted, isComplete: deleted < batchSize }
     },
     async write(records) {
       try {

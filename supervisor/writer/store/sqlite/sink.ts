@@ -25,11 +25,14 @@ import {
   writeSumColumns
 } from '../columns.ts'
 import { selectExpired } from '../statements.ts'
+import { createErasure } from './erasure.ts'
 import { sqliteDialect } from './queries.ts'
 import { migrate, NEXT_BLOCK } from './schema.ts'
 
 const PRIVATE = 0o600
 const BUSY_TIMEOUT_MS = 5000
+/** The write-ahead log shrinks to this size after a burst, or after a long question that kept it. */
+const JOURNAL_BYTES_MAX = 16 * 1024 * 1024
 
 /** Questions with the connection that answers them. */
 export interface ClosableQueries extends TrafficQueries {
@@ -84,6 +87,9 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
   })
   const deleteHours = database.prepare(`DELETE FROM ${HOUR_SUMS.name} WHERE hour < ?`)
   const deleteMinutes = database.prepare(`DELETE FROM ${MINUTE_SUMS.name} WHERE minute < ?`)
+  const deleteAudit = database.prepare(
+    'DELETE FROM gateway_admin_audit WHERE id IN (SELECT id FROM gateway_admin_audit WHERE created_at < ? ORDER BY id LIMIT ?)'
+  )
   const insertAudit = database.prepare(
     `INSERT INTO gateway_admin_audit (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`
   )
@@ -99,43 +105,32 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
     return changes > 0
   })
 
-  /** Makes the file smaller by what was deleted. */
-  function releasePages(): void {
-    database.pragma('incremental_vacuum')
-    database.pragma('wal_checkpoint(PASSIVE)')
-  }
+  const erasure = createErasure(database, BUSY_TIMEOUT_MS)
+  const { erase } = erasure
 
   return {
     name: 'sqlite',
     queries,
-    async redact(id, fields, metadata) {
-      // Overwrites removed content: otherwise the bytes stay in free pages of the file and in the
-      // write-ahead log.
-      database.pragma('secure_delete = ON')
-      try {
-        return redactRecord.immediate(id, fields, metadata)
-      } finally {
-        database.pragma('secure_delete = OFF')
-        database.pragma('wal_checkpoint(TRUNCATE)')
-      }
-    },
+    redact: async (id, fields, metadata) => erase(() => redactRecord.immediate(id, fields, metadata)),
     async purge(request) {
       const { sql, values } = selectExpired(request, sqliteDialect)
       const deletion = database.prepare(
         `DELETE FROM gateway_traffic_logs WHERE id IN (SELECT id FROM (${sql})) RETURNING created_at`
       )
-      const times = deletion.pluck().all(...values) as string[]
+      const times = erase(() => deletion.pluck().all(...values) as string[])
       const isComplete = times.length < request.batchSize
       if (isComplete) {
         deleteHours.run(startOfHour(request.failedBefore))
         deleteMinutes.run(startOfMinute(request.minutesBefore ?? request.failedBefore))
       }
-      releasePages()
       return { deleted: times.length, until: times.toSorted().at(-1), isComplete }
     },
     async purgeContent(before, batchSize) {
-      const deleted = deleteOldestContent.immediate(before, batchSize)
-      releasePages()
+      const deleted = erase(() => deleteOldestContent.immediate(before, batchSize))
+      return { deleted, isComplete: deleted < batchSize }
+    },
+    async purgeAudit(before, batchSize) {
+      const deleted = deleteAudit.run(before, batchSize).changes
       return { deleted, isComplete: deleted < batchSize }
     },
     async audit(entry) {
@@ -150,6 +145,7 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
       }
     },
     async close() {
+      erasure.close()
       await queries.close()
       try {
         // The file then stands alone, without its write-ahead log.
@@ -171,6 +167,7 @@ function openForWriting(path: string): Database.Database {
   database.pragma('synchronous = NORMAL')
   database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   database.pragma('foreign_keys = ON')
+  database.pragma(`journal_size_limit = ${JOURNAL_BYTES_MAX}`)
   migrate(database)
   return database
 }

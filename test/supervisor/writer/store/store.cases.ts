@@ -731,11 +731,11 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.equal(status.walBytes === null, store.name === 'postgres')
   })
 
-  t.test('the audit takes its entries', async t => {
+  t.test('the audit takes its entries, and the oldest are deleted in batches', async t => {
     const { store } = await createStore(t, [])
-    await t.resolves(
-      store.audit({
-        created_at: writeRecordTime(START),
+    for (let second = 0; second < 5; second += 1) {
+      await store.audit({
+        created_at: writeRecordTime(START + second * 1000),
         request_id: 'r',
         action: 'list',
         target: null,
@@ -744,6 +744,10 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
         admin_key_hash: 'h',
         client_ip_hash: null
       })
-    )
+    }
+    const before = writeRecordTime(START + 3000)
+    t.same(await store.purgeAudit(before, 2), { deleted: 2, isComplete: false })
+    t.same(await store.purgeAudit(before, 2), { deleted: 1, isComplete: true })
+    t.same(await store.purgeAudit(writeRecordTime(START + 9000), 9), { deleted: 2, isComplete: true })
   })
 }

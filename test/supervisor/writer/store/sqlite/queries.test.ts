@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -8,6 +8,7 @@ import { startOfHour } from '../../../../../supervisor/writer/store/columns.ts'
 import { openSqliteQueries, sqliteDialect } from '../../../../../supervisor/writer/store/sqlite/queries.ts'
 import { openSqliteStore } from '../../../../../supervisor/writer/store/sqlite/sink.ts'
 import { selectPage } from '../../../../../supervisor/writer/store/statements.ts'
+import { waitUntil } from '../../../../support/processes.ts'
 import { createTemporaryFolder } from '../../../../support/temporary.ts'
 import { createRecord } from '../../records.ts'
 import { listDocumentedFilters, olderThan, pageOf, START, testStore } from '../store.cases.ts'
@@ -133,7 +134,7 @@ t.test('a file of the first version keeps its records', async t => {
   t.match(sums, [{ api_key_name: '', requests: 2, input_tokens: 7 }])
 })
 
-t.test('a redaction leaves no byte of the content in the file', async t => {
+t.test('a redaction and a purge leave no byte of the content in the file', async t => {
   const folder = createTemporaryFolder(t)
   const path = join(folder, 'traffic.sqlite')
   const store = openSqliteStore(path, openSqliteQueries)
@@ -148,5 +149,43 @@ t.test('a redaction leaves no byte of the content in the file', async t => {
     Buffer.concat(readdirSync(folder).map(name => readFileSync(join(folder, name)))).toString('latin1')
   t.match(files(), /canary/)
   t.equal(await store.redact(records[0]?.id ?? '', ['request_body'], {}), true)
-  t.notMatch(files(), /canary/)
+  t.notOk(files().includes('canary'))
+
+  const later = () =>
+    createRecord({ created_at: writeRecordTime(START), error_message: 'canary', request_body_redacted: secrets })
+  await store.write([later(), later()])
+  t.ok(files().includes('canary-at-the-end'))
+  t.match(await store.purgeContent(writeRecordTime(START + 1), 9), { deleted: 2 })
+  t.notOk(files().includes('canary-'), 'content that was deleted before its records')
+  t.match(await store.purge({ ...olderThan(writeRecordTime(START + 1)), batchSize: 9 }), { deleted: 2 })
+  t.notOk(files().includes('canary'))
+
+  // A question that runs keeps the log, which is emptied when it has ended.
+  const reader = new Database(path, { readonly: true })
+  await store.write([later()])
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM gateway_traffic_logs').get()
+  t.match(await store.purge({ ...olderThan(writeRecordTime(START + 1)), batchSize: 9 }), { deleted: 1 })
+  t.ok(files().includes('canary'))
+  reader.close()
+  await waitUntil(() => !files().includes('canary'), 'the log is emptied')
+})
+
+t.test('the write-ahead log shrinks after a burst', async t => {
+  const path = join(createTemporaryFolder(t), 'traffic.sqlite')
+  const store = openSqliteStore(path, openSqliteQueries)
+  t.teardown(() => store.close())
+  const logBytes = () => statSync(`${path}-wal`).size
+  const write = (bytes: number) => store.write([createRecord({ request_body_redacted: 'x'.repeat(bytes) })])
+  await write(10)
+  const reader = new Database(path, { readonly: true })
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM gateway_traffic_logs').get()
+  for (let burst = 0; burst < 6; burst += 1) await write(8_000_000)
+  t.ok(logBytes() > 40_000_000)
+  reader.close()
+  // The log begins anew once it was copied into the file.
+  await write(8_000_000)
+  await write(10)
+  t.ok(logBytes() <= 16 * 1024 * 1024)
 })
