@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
@@ -12,18 +12,19 @@ import { waitUntil } from './processes.ts'
 import { findProgram } from './programs.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
-export type ProxyName = 'nginx' | 'caddy'
+export type ProxyName = 'nginx' | 'caddy' | 'haproxy' | 'envoy'
 
 export interface StartedProxy {
   /** Such as `https://127.0.0.1:41234`. */
   url: string
-  /** What it has logged of requests so far. */
-  readAccessLog(): string
+  /** All that it has logged so far: requests, errors and its own state, in files and on its outputs. */
+  readLogs(): string
 }
 
 interface Site {
   folder: string
   port: number
+  gateway: URL
   /** Replaces texts of the example file; throws where one is not there. */
   fill(example: string, replacements: Record<string, string>): string
 }
@@ -33,16 +34,18 @@ const CERTIFICATES = join(import.meta.dirname, '../ops/emulator/fixtures')
 const certificate = join(CERTIFICATES, 'server.pem')
 const key = join(CERTIFICATES, 'server.key')
 
-/** Writes what is needed to run the example of a proxy, and returns the command and the file of its access log. */
-const proxies: Record<ProxyName, (site: Site) => { args: string[]; accessLog: string }> = {
-  nginx({ folder, port, fill }) {
-    const accessLog = join(folder, 'access.log')
+/** Writes what is needed to run the example of a proxy, and returns the command and its log files. */
+const proxies: Record<ProxyName, (site: Site) => { args: string[]; logs: string[] }> = {
+  nginx({ folder, port, gateway, fill }) {
+    const logs = [join(folder, 'access.log'), join(folder, 'error.log')] as const
     const site = fill('nginx.conf', {
+      '127.0.0.1:8090': gateway.host,
       'listen 443': `listen 127.0.0.1:${port}`,
       'listen [::]:443 ssl http2;': '',
       '/etc/ssl/llm-gateway/certificate.pem': certificate,
       '/etc/ssl/llm-gateway/key.pem': key,
-      '/var/log/nginx/llm-gateway.log': accessLog
+      '/var/log/nginx/llm-gateway.log': logs[0],
+      '/var/log/nginx/llm-gateway-error.log': logs[1]
     })
     const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
       name => `${name}_temp_path ${join(folder, name)};`
@@ -53,17 +56,42 @@ const proxies: Record<ProxyName, (site: Site) => { args: string[]; accessLog: st
       file,
       `daemon off;\npid ${join(folder, 'pid')};\nevents {}\nhttp {\n${folders.join('\n')}\ninclude site.conf;\n}\n`
     )
-    return { args: ['-c', file, '-e', 'stderr'], accessLog }
+    return { args: ['-c', file, '-e', 'stderr'], logs: [...logs] }
   },
-  caddy({ folder, port, fill }) {
+  caddy({ folder, port, gateway, fill }) {
     const accessLog = join(folder, 'access.log')
     const site = fill('Caddyfile', {
-      'gateway.example {': `https://127.0.0.1:${port} {\n\ttls ${certificate} ${key}`,
-      'log {': `log {\n\t\toutput file ${accessLog}`
+      '127.0.0.1:8090': gateway.host,
+      '{\n\t# Of a request': '{\n\tadmin off\n\tauto_https off\n\t# Of a request',
+      '{$GATEWAY_SITE:gateway.example} {': `https://127.0.0.1:${port} {\n\ttls ${certificate} ${key}`,
+      '\tlog {': `\tlog {\n\t\toutput file ${accessLog}`
     })
     const file = join(folder, 'Caddyfile')
-    writeFileSync(file, `{\n\tadmin off\n\tauto_https off\n}\n${site}`)
-    return { args: ['run', '--config', file, '--adapter', 'caddyfile'], accessLog }
+    writeFileSync(file, site)
+    return { args: ['run', '--config', file, '--adapter', 'caddyfile'], logs: [accessLog] }
+  },
+  haproxy({ folder, port, gateway, fill }) {
+    copyFileSync(certificate, join(folder, 'certificate.pem'))
+    copyFileSync(key, join(folder, 'certificate.pem.key'))
+    const site = fill('haproxy.cfg', {
+      '127.0.0.1:8090': gateway.host,
+      'bind :443': `bind 127.0.0.1:${port}`,
+      '/etc/ssl/llm-gateway/certificate.pem': join(folder, 'certificate.pem')
+    })
+    const file = join(folder, 'haproxy.cfg')
+    writeFileSync(file, site)
+    return { args: ['-db', '-f', file], logs: [] }
+  },
+  envoy({ folder, port, gateway, fill }) {
+    const site = fill('envoy.yaml', {
+      '{address: 127.0.0.1, port_value: 8090}': `{address: 127.0.0.1, port_value: ${gateway.port}}`,
+      '{address: 0.0.0.0, port_value: 443}': `{address: 127.0.0.1, port_value: ${port}}`,
+      '/etc/ssl/llm-gateway/certificate.pem': certificate,
+      '/etc/ssl/llm-gateway/key.pem': key
+    })
+    const file = join(folder, 'envoy.yaml')
+    writeFileSync(file, site)
+    return { args: ['-c', file, '--use-dynamic-base-id', '--concurrency', '1'], logs: [] }
   }
 }
 
@@ -72,8 +100,7 @@ export async function startProxy(t: Test, name: ProxyName, gateway: { url: strin
   const folder = createTemporaryFolder(t)
   const port = await findFreePort()
   function fill(example: string, replacements: Record<string, string>): string {
-    const all = { '127.0.0.1:8090': new URL(gateway.url).host, ...replacements }
-    return Object.entries(all).reduce(
+    return Object.entries(replacements).reduce(
       (text, [from, to]) => {
         if (!text.includes(from)) throw new Error(`${example} has no '${from}'.`)
         return text.replace(from, to)
@@ -81,34 +108,39 @@ export async function startProxy(t: Test, name: ProxyName, gateway: { url: strin
       readFileSync(join(EXAMPLES, example), 'utf8')
     )
   }
-  const { args, accessLog } = proxies[name]({ folder, port, fill })
+  const { args, logs } = proxies[name]({ folder, port, gateway: new URL(gateway.url), fill })
   const home = join(folder, 'home')
   mkdirSync(home)
   const child = spawn(findProgram(name), args, {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: home },
-    stdio: ['ignore', 'ignore', 'pipe']
+    stdio: ['ignore', 'pipe', 'pipe']
   })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', chunk => {
+      output += String(chunk)
+    })
+  }
   const exited = once(child, 'exit')
   t.teardown(async () => {
     child.kill('SIGTERM')
     await exited
   })
-  await untilListening(child, port)
+  await untilListening(child, { port, readOutput: () => output })
   setDefaultCACertificates([...getCACertificates('default'), readFileSync(join(CERTIFICATES, 'ca.pem'), 'utf8')])
   return {
     url: `https://127.0.0.1:${port}`,
-    readAccessLog: () => (existsSync(accessLog) ? readFileSync(accessLog, 'utf8') : '')
+    readLogs: () => [output, ...logs.filter(existsSync).map(file => readFileSync(file, 'utf8'))].join('\n')
   }
 }
 
-async function untilListening(child: ChildProcess, port: number): Promise<void> {
-  let output = ''
-  child.stderr?.on('data', chunk => {
-    output += String(chunk)
-  })
+async function untilListening(
+  child: ChildProcess,
+  { port, readOutput }: { port: number; readOutput(): string }
+): Promise<void> {
   await waitUntil(() => {
-    if (child.exitCode !== null) throw new Error(`The proxy exited with ${child.exitCode}:\n${output}`)
+    if (child.exitCode !== null) throw new Error(`The proxy exited with ${child.exitCode}:\n${readOutput()}`)
     return canConnect(port)
   }, 'the proxy listens')
 }
