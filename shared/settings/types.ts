@@ -164,19 +164,40 @@ function readTextMap(text: string): Map<string, unknown> | undefined {
   return new Map(Object.entries(value))
 }
 
-/** A JSON list of texts. */
-export const textList: SettingType<readonly string[]> = settingType('JSON list of texts', text => {
+/** The words of a list: JSON, or parted by commas (decisions.md 115). Undefined for other JSON, and for JSON with a mistake. */
+function readTexts(text: string): string[] | undefined {
+  if (!/^\s*[[{"]/.test(text)) return splitCommas(text)
   const value = readJson(text)
-  return isTextList(value) ? Object.freeze(value) : new Expected('a JSON list of texts, such as ["a"]')
+  return isTextList(value) ? value : undefined
+}
+
+function splitCommas(text: string): string[] {
+  return text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')
+}
+
+/** A list of texts, as JSON or separated by commas. */
+export const textList: SettingType<readonly string[]> = settingType('JSON or comma list of texts', text => {
+  const items = readTexts(text)
+  return items === undefined ? new Expected('a JSON or comma list of texts, such as a,b') : Object.freeze(items)
 })
 
-/** A JSON list of origins, and of regular expressions for origins. */
-export const originList: SettingType<readonly string[]> = settingType('JSON list of texts', text => {
-  const value = readJson(text)
-  return isTextList(value) && value.every(isOrigin)
-    ? Object.freeze(value)
-    : new Expected('a JSON list of origins, such as ["https://app.example"], or of regular expressions between slashes')
+/** A list of origins, and of regular expressions for origins; one with a comma needs JSON. */
+export const originList: SettingType<readonly string[]> = settingType('JSON or comma list of texts', text => {
+  const items = readTexts(text)
+  return items?.every(item => isOrigin(item) && !isCutPattern(item))
+    ? Object.freeze(items)
+    : new Expected(
+        'a JSON or comma list of origins, such as https://app.example, or of regular expressions between slashes (as JSON where one has a comma)'
+      )
 })
+
+/** What a comma within a regular expression leaves. */
+function isCutPattern(text: string): boolean {
+  return /^\/.*[^/]$/.test(text)
+}
 
 function isOrigin(text: string): boolean {
   try {
@@ -189,41 +210,36 @@ function isOrigin(text: string): boolean {
 
 /** Names and addresses of hosts, as JSON or separated by commas, in the spelling of URLs; a port does not count. */
 export const hostList: SettingType<readonly string[]> = settingType('JSON or comma list of hosts', text => {
-  const items = text.trim().startsWith('[') ? readJson(text) : splitCommas(text)
-  const names = isTextList(items) ? items.map(spellHost) : [undefined]
+  const names = readTexts(text)?.map(spellHost) ?? [undefined]
   return names.every(name => name !== undefined)
     ? Object.freeze(names)
     : new Expected('a JSON or comma list of host names without scheme and path, such as gateway.example')
 })
 
-/** A JSON list of addresses and CIDR ranges. */
-export const addressList: SettingType<readonly string[]> = settingType('JSON list of addresses and ranges', text => {
-  const value = readJson(text)
-  const isValid = isTextList(value) && value.every(item => readAddressRange(item) !== undefined)
-  return isValid
-    ? Object.freeze(value)
-    : new Expected('a JSON list of addresses and CIDR ranges, such as ["10.0.0.1", "10.1.0.0/16"]')
-})
-
-/** Texts separated by commas, the usual form of the proxy variables. */
-export const commaList: SettingType<readonly string[]> = settingType('comma list', text =>
-  Object.freeze(splitCommas(text))
+/** A list of addresses and CIDR ranges, as JSON or separated by commas. */
+export const addressList: SettingType<readonly string[]> = settingType(
+  'JSON or comma list of addresses and ranges',
+  text => {
+    const items = readTexts(text)
+    return items?.every(item => readAddressRange(item) !== undefined)
+      ? Object.freeze(items)
+      : new Expected('a JSON or comma list of addresses and CIDR ranges, such as 10.0.0.1,10.1.0.0/16')
+  }
 )
 
-function splitCommas(text: string): string[] {
-  return text
-    .split(',')
-    .map(item => item.trim())
-    .filter(item => item !== '')
-}
+/** Texts separated by commas, the usual form of the proxy variables, or JSON. An address in brackets may be the first. */
+export const commaList: SettingType<readonly string[]> = settingType('JSON or comma list', text => {
+  const value = readJson(text)
+  return Object.freeze(isTextList(value) ? value : splitCommas(text))
+})
 
 /** A list of the given words, as JSON or separated by commas. A repeated word is kept once; the order is kept. */
 export function listOf<const T extends string>(words: readonly T[]): SettingType<readonly T[]> {
   const byFolded = new Map(words.map(word => [word.toLowerCase(), word]))
   const expected = new Expected(`a JSON or comma list of ${words.join(', ')}`)
   return settingType('JSON or comma list', text => {
-    const items = text.trim().startsWith('[') ? readJson(text) : splitCommas(text)
-    if (!isTextList(items)) return expected
+    const items = readTexts(text)
+    if (items === undefined) return expected
     const found: T[] = []
     for (const item of items) {
       const word = byFolded.get(item.trim().toLowerCase())
@@ -234,15 +250,19 @@ export function listOf<const T extends string>(words: readonly T[]): SettingType
   })
 }
 
-/** A JSON list of whole numbers within the bounds. */
+/** A list of whole numbers within the bounds, as JSON or separated by commas. */
 export function integerList(bounds: Bounds): SettingType<readonly number[]> {
-  const words = `JSON list of integers${describeBounds(bounds)}`
+  const words = `JSON or comma list of integers${describeBounds(bounds)}`
   return settingType(words, text => {
-    const value = readJson(text)
+    const value = text.trim().startsWith('[') ? readJson(text) : readIntegers(text)
     const isValid =
       Array.isArray(value) && value.every(item => Number.isSafeInteger(item) && isWithin(Number(item), bounds))
     return isValid ? Object.freeze(value.map(Number)) : new Expected(`a ${words}`)
   })
+}
+
+function readIntegers(text: string): number[] {
+  return splitCommas(text).map(item => (/^[+-]?\d{1,16}$/.test(item) ? Number(item) : Number.NaN))
 }
 
 /** A JSON object from names to positive whole numbers. */

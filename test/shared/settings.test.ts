@@ -12,6 +12,7 @@ import {
   settingPath,
   settingsFrom
 } from '../../shared/settings.ts'
+import * as fc from '../support/properties.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
 function issuesOf(environment: Record<string, string>): string[] {
@@ -94,26 +95,70 @@ t.test('every boolean setting accepts the same words (N4)', async t => {
   }
 })
 
-t.test('lists and maps are JSON text, and only traffic sinks and NO_PROXY may be separated by commas', async t => {
-  t.same(parseSettings({ GATEWAY_CORS_ALLOW_ORIGINS: '["https://app.example"]' }).corsAllowOrigins, [
-    'https://app.example'
-  ])
-  t.same(issuesOf({ GATEWAY_CORS_ALLOW_ORIGINS: 'https://app.example' }), ['GATEWAY_CORS_ALLOW_ORIGINS'])
-  t.same(issuesOf({ GATEWAY_CORS_ALLOW_ORIGINS: '[1]' }), ['GATEWAY_CORS_ALLOW_ORIGINS'])
+/** Words that each type of list takes, and one that it refuses; free texts refuse none. */
+const LISTS: Record<string, { words: fc.Arbitrary<string>; wrong?: string }> = {
+  GATEWAY_CORS_ALLOW_ORIGINS: {
+    words: fc.constantFrom('https://app.example', 'http://localhost:5173', '/^https:.*[.]example$/'),
+    wrong: '/(/'
+  },
+  GATEWAY_ALLOWED_HOSTS: { words: fc.constantFrom('gateway.example', '10.0.0.1'), wrong: 'http://a.example/x' },
+  GATEWAY_LOGS_IP_ALLOWLIST: { words: fc.constantFrom('10.0.0.1', '10.1.0.0/16', '::1', 'fd00::/8'), wrong: 'x' },
+  GATEWAY_LOGS_TRUSTED_PROXIES: { words: fc.constantFrom('10.0.0.1', '10.1.0.0/16', '::1', 'fd00::/8'), wrong: 'x' },
+  GATEWAY_TRAFFIC_LOG_SINKS: { words: fc.constantFrom('sqlite', 'jsonl', 'opensearch'), wrong: 'kafka' },
+  UPSTREAM_RETRY_ON_STATUS_CODES: { words: fc.integer({ min: 100, max: 599 }).map(String), wrong: '99' }
+}
+const anyWord = fc
+  .stringMatching(/^[\w*/:.{}-][\w*/:. {}-]{0,20}$/)
+  .filter(text => text.trim() === text && text[0] !== '{')
+
+t.test('every list is read as JSON and as words parted by commas', async t => {
+  const lists = settingNames.filter(name => / list\b/.test(settingsTable[name].type.words))
+  t.same(
+    Object.keys(LISTS).filter(name => !lists.includes(name as (typeof lists)[number])),
+    []
+  )
+  t.ok(lists.length >= 11)
+  for (const name of lists) {
+    const { group, key } = settingPath(name)
+    const read = (text: string) => {
+      const settings = parseSettings({ [name]: text }) as unknown as Record<string, Record<string, unknown>>
+      return group === undefined ? settings[key] : settings[group]?.[key]
+    }
+    const { words = anyWord, wrong } = LISTS[name] ?? {}
+    const isOfNumbers = settingsTable[name].type.words.includes('integers')
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(words, { minLength: 1, maxLength: 4 }),
+        fc.constantFrom(',', ', ', ' ,'),
+        (list, comma) => {
+          const expected = isOfNumbers ? list.map(Number) : list
+          t.same(read(JSON.stringify(expected)), expected, `${name} as JSON`)
+          t.same(read(list.join(comma)), expected, `${name} with commas`)
+        }
+      ),
+      { numRuns: 20 }
+    )
+    t.same(read('[]'), [], `${name} without words`)
+    if (wrong === undefined) continue
+    for (const text of [wrong, JSON.stringify([wrong]), '[1', '{"a":1}', '"a"', '[{}]']) {
+      t.same(issuesOf({ [name]: text }), [name], `${name}=${text}`)
+    }
+  }
+  t.same(issuesOf({ GATEWAY_CORS_ALLOW_METHODS: '[1]' }), ['GATEWAY_CORS_ALLOW_METHODS'])
+  t.same(parseSettings({ NO_PROXY: '[::1], .b.example' }).proxy.noProxy, ['[::1]', '.b.example'])
   t.same(parseSettings({ GATEWAY_TRAFFIC_LOG_SINKS: 'SQLite, opensearch,sqlite' }).trafficLogSinks, [
     'sqlite',
     'opensearch'
   ])
-  t.same(parseSettings({ GATEWAY_TRAFFIC_LOG_SINKS: '["jsonl"]' }).trafficLogSinks, ['jsonl'])
-  t.same(issuesOf({ GATEWAY_TRAFFIC_LOG_SINKS: 'kafka' }), ['GATEWAY_TRAFFIC_LOG_SINKS'])
+})
+
+t.test('maps are JSON text', async t => {
   t.same(Object.entries(parseSettings({ GATEWAY_MODEL_MAX_CONNECTIONS: '{"one":1}' }).modelMaxConnections), [
     ['one', 1]
   ])
   for (const text of ['{"one":0}', '{"one":1.5}', '{"one":"1"}', '[]', 'one=1']) {
     t.same(issuesOf({ GATEWAY_MODEL_MAX_CONNECTIONS: text }), ['GATEWAY_MODEL_MAX_CONNECTIONS'], text)
   }
-  t.same(parseSettings({ UPSTREAM_RETRY_ON_STATUS_CODES: '[429]' }).upstream.retryOnStatusCodes, [429])
-  t.same(parseSettings({ NO_PROXY: 'a.example, .b.example' }).proxy.noProxy, ['a.example', '.b.example'])
 })
 
 t.test('operations 80: an unknown traffic sink is refused by name', async t => {
@@ -194,7 +239,8 @@ t.test('the IPv6 address to listen on may be written in brackets', async t => {
 t.test('an origin between slashes is a regular expression that can be read', async t => {
   const given = ['https://a.example', '/https:\\/\\/.*\\.a\\.example/', '/', '*']
   t.same(parseSettings({ GATEWAY_CORS_ALLOW_ORIGINS: JSON.stringify(given) }).corsAllowOrigins, given)
-  for (const text of ['["/(/"]', '[1]', 'https://a.example']) {
+  // The comma of an expression parts words unless the list is JSON.
+  for (const text of ['["/(/"]', '[1]', '/https:\\/\\/[a-z]{1,3}/']) {
     t.same(issuesOf({ GATEWAY_CORS_ALLOW_ORIGINS: text }), ['GATEWAY_CORS_ALLOW_ORIGINS'], text)
   }
 })

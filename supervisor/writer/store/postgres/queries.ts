@@ -3,7 +3,7 @@ import type { TrafficQueries } from '../../../../shared/traffic/query.ts'
 import { createStatementQueries } from '../queries.ts'
 import { type Row, readStoreStatus } from '../rows.ts'
 import type { Dialect, Statement } from '../statements.ts'
-import { cleanValue } from './clean-value.ts'
+import { cleanText } from './clean-value.ts'
 import type { Transactions } from './transactions.ts'
 
 export const postgresDialect: Dialect = {
@@ -36,7 +36,7 @@ const STATUS: Statement = {
 /** Questions for the database of these transactions. */
 export function createPostgresQueries({ read }: Transactions): TrafficQueries {
   const all = ({ sql, values }: Statement) =>
-    read(async connection => (await connection.query<Row>(sql, values.map(cleanValue))).rows)
+    read(async connection => (await connection.query<Row>(sql, values.map(cleanText))).rows)
   return {
     ...createStatementQueries(all, postgresDialect),
     readStatus: async () => readStoreStatus((await all(STATUS))[0] ?? {}, { walBytes: null })

@@ -24,7 +24,7 @@ import {
   writeSumColumns
 } from '../columns.ts'
 import { selectExpired } from '../statements.ts'
-import { cleanValue } from './clean-value.ts'
+import { cleanJson, cleanText } from './clean-value.ts'
 import { copyRows } from './copy.ts'
 import { createPostgresQueries, postgresDialect } from './queries.ts'
 import {
@@ -282,12 +282,17 @@ function writeRows(records: readonly TrafficRecord[]): { logs: ColumnValue[][]; 
   for (const record of records) {
     const payload = writePayloadColumns(record)
     const flags = [payload?.requestBody == null ? 'false' : 'true', payload?.responseBody == null ? 'false' : 'true']
-    logs.push([...writeMemberColumns(record).map(cleanValue), ...flags])
+    logs.push([...writeMemberColumns(record).map(cleanMember), ...flags])
     if (payload === undefined) continue
     const { requestHeaders, requestBody, responseBody } = payload
-    payloads.push([record.id, record.created_at, ...[requestHeaders, requestBody, responseBody].map(cleanValue)])
+    payloads.push([record.id, record.created_at, ...[requestHeaders, requestBody, responseBody].map(cleanJson)])
   }
   return { logs, payloads }
+}
+
+function cleanMember(value: ColumnValue, column: number): ColumnValue {
+  const isJson = TYPES[MEMBER_COLUMNS[column] ?? ''] === 'jsonb'
+  return isJson ? cleanJson(value as string | null) : cleanText(value)
 }
 
 async function addSums(connection: PoolClient, records: readonly TrafficRecord[]): Promise<void> {
@@ -295,7 +300,7 @@ async function addSums(connection: PoolClient, records: readonly TrafficRecord[]
     const statement = ADD_SUMS.get(table)
     if (sums.length === 0 || statement === undefined) continue
     const keys = listSumKeys(table)
-    const rows = sums.map(sum => writeSumColumns(sum).map(cleanValue))
+    const rows = sums.map(sum => writeSumColumns(sum).map(cleanText))
     const columns = listColumns(rows, [...keys, ...SUM_COLUMNS])
     // Written here because the driver looks for quotes in each of some thousand numbers.
     const counts = columns.slice(keys.length).map(values => `{${values.join(',')}}`)

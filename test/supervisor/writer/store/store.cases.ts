@@ -549,6 +549,28 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.same(await queries.list(pageOf({ caller: '\u0000', route: '\ud800' })), [])
   })
 
+  t.test('the six characters of an escape are stored as they are, in names and in JSON', async t => {
+    const text = 'C:\\u0000\\ud800 \\\\u0000'
+    const { queries, records } = await createStore(t, [
+      {
+        model_requested: text,
+        metadata: { lifecycle: text, path: '/', api_key_name: text, annotations: { caller: { name: text } } },
+        request_body_redacted: { [text]: text }
+      }
+    ])
+    const id = records[0]?.id ?? ''
+    t.match(await queries.find(id), { model_requested: text, api_key_name: text, metadata: { lifecycle: text } })
+    t.same((await queries.findPayload(id))?.request_body, { [text]: text })
+    for (const filter of [{ model: text }, { key: text }, { caller: text }]) {
+      t.equal((await queries.list(pageOf(filter))).length, 1, JSON.stringify(filter))
+    }
+    const sums = await queries.sums({
+      ...{ from: writeRecordTime(START), to: writeRecordTime(START), limit: 10 },
+      by: ['model', 'api_key_name']
+    })
+    t.match(sums, [{ model: text, api_key_name: text, requests: 1 }])
+  })
+
   t.test('records of several months are one list', async t => {
     const times = ['2025-12-31T23:59:59.999999Z', '2026-01-01T00:00:00.000000Z', '2026-02-28T12:00:00.000000Z']
     const { queries } = await createStore(
