@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { UNRECORDED_ROUTES } from '../shared/traffic/unrecorded-routes.ts'
 
 export interface DemoStorage {
   /** For the settings that the operator has not set. */
@@ -24,13 +25,10 @@ const RECORDING_SETTINGS = [
   'GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES'
 ] as const
 
-/** Requests of the page itself would hide those that a reader looks for. */
+/** Requests of the page itself would hide those that a reader looks for: here also the records that are opened. */
 const PAGE_ROUTES = [
-  '/_admin/ui',
-  '/_admin/ui/{name}',
-  ...['', '/tail', '/sums', '/health', '/running', '/{id}', '/{id}/request', '/{id}/response'].map(
-    path => `/_admin/logs${path}`
-  )
+  ...UNRECORDED_ROUTES,
+  ...['/{id}', '/{id}/request', '/{id}/response'].map(path => `/_admin/logs${path}`)
 ]
 
 /** 128 bits. */

@@ -1,5 +1,6 @@
 // The settings of the traffic log: its sinks, what a record holds, its queues and how long records
 // are kept (operations.md 8).
+import { UNRECORDED_ROUTES } from '../traffic/unrecorded-routes.ts'
 import type { SectionRows } from './row.ts'
 import * as kind from './types.ts'
 
@@ -52,7 +53,11 @@ export function trafficLogRows(add: SectionRows) {
       '1',
       'Share of successful requests that is recorded; failed requests always are.'
     ),
-    GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: add.withDefault(kind.textList, '[]', 'Route templates that are not recorded.'),
+    GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: add.computed(
+      kind.textList,
+      { value: () => [...UNRECORDED_ROUTES], text: 'probes, metrics, page files, repeated reads of the dashboard' },
+      'Route templates that are not recorded, and paths that nothing serves. `[]`: every request is recorded.'
+    ),
     GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: add.withDefault(positive, '10000', 'Records that may wait for the writer.'),
     GATEWAY_TRAFFIC_LOG_BATCH_SIZE: add.withDefault(positive, '500', 'Records written in one batch.'),
     GATEWAY_TRAFFIC_LOG_FLUSH_INTERVAL_MS: add.withDefault(milliseconds, '2000', 'Longest wait for a batch to fill.'),

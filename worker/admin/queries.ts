@@ -64,6 +64,15 @@ const filterParameters = {
   q: optional(unlessEmpty(textUpTo(SEARCH_LENGTH_MAX)))
 }
 
+const pageParameters = [...Object.keys(filterParameters), 'limit', 'cursor']
+/** The query parameters of each route that has any. */
+export const QUERY_NAMES = {
+  page: pageParameters,
+  tail: ['limit'],
+  purge: ['retention_days', 'batch_size', 'max_batches', 'dry_run'],
+  sums: ['from', 'to', 'bucket', 'by', 'key', 'limit']
+} as const
+
 export interface PageQuery {
   readonly filter: TrafficFilter
   readonly start: PageStart

@@ -16,6 +16,10 @@ const TURNS_DEFAULT = 100
 /** What is larger, a picture for example, is named only: a page shows texts. */
 const SHOWN_ITEM_BYTES_MAX = 64 * 1024
 
+/** The query parameters of the list and of a thread. */
+export const LIST_NAMES = ['limit', 'cursor']
+export const TURN_NAMES = ['limit']
+
 /** Cursors of all engines have this form. */
 const CURSOR = /^[\w.:-]{1,128}$/
 

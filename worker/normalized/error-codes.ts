@@ -291,6 +291,11 @@ const systemErrorDefinitions = {
     kind: 'invalid-request',
     text: 'Invalid normalized payload'
   },
+  unknown_parameter: {
+    status: 400,
+    kind: 'invalid-request',
+    text: 'Unknown query parameter.'
+  },
   // Access.
   admin_key_required: {
     status: 403,

@@ -3,12 +3,13 @@
 import { escapeJsonLine } from '../../shared/log-line.ts'
 import type { WritePlainLine } from '../../shared/logging.ts'
 import { readAmount } from '../../shared/prices.ts'
+import { PROBE_ROUTES } from '../../shared/traffic/unrecorded-routes.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'
 import { describeFailure } from './failure.ts'
 import type { RequestObserver } from './observer.ts'
 
 /** Load balancers probe these every second; their lines would bury the others. */
-const EXCLUDED_ROUTES = new Set(['/health', '/ping', '/livez', '/ready', '/readyz'])
+const EXCLUDED_ROUTES: ReadonlySet<string> = new Set(PROBE_ROUTES)
 
 /** Of a field and a message in a line. */
 const TEXT_CHARACTERS_MAX = 500

@@ -6,6 +6,7 @@ import type { PriceList } from '../../shared/prices.ts'
 import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import type { Settings } from '../../shared/settings.ts'
+import { createRouteFilter } from '../../shared/traffic/unrecorded-routes.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { Outbox } from '../traffic/outbox.ts'
@@ -87,7 +88,10 @@ async function loadTrafficLog(
   const writer = createRecordWriter(createCaptureRedactor(rules).redactText, prices?.currency)
   return createTrafficObserver(
     { outbox, writer, capture: await loadCapture(settings, rules, translator), random: Math.random },
-    { sampleRate: settings.trafficLogSampleRate, excludedRoutes: new Set(settings.trafficLogExcludeRoutes) }
+    {
+      sampleRate: settings.trafficLogSampleRate,
+      isExcluded: createRouteFilter(settings.trafficLogExcludeRoutes, settings)
+    }
   )
 }
 

@@ -3,8 +3,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type KeysInForce, showKey, showKeys } from '../admin/keys.ts'
 import { sendJson } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { adminRoute } from './admin-route.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 const ROOT = '/_admin/keys'
@@ -22,14 +22,14 @@ export function registerKeyRoutes(app: FastifyInstance, { keyRing, listKeyUsage,
   app.route({
     method: ['GET', 'HEAD'],
     url: ROOT,
-    config: { traits: systemTraits(ROOT, 'admin-key') },
+    ...adminRoute(ROOT),
     handler: async (request, reply) => send(reply, showKeys(await read(request)))
   })
 
   app.route({
     method: ['GET', 'HEAD'],
     url: `${ROOT}/:name`,
-    config: { traits: systemTraits(`${ROOT}/{name}`, 'admin-key') },
+    ...adminRoute(`${ROOT}/{name}`),
     handler: async (request, reply) => {
       const { name = '' } = request.params as { name?: string }
       // The router lets a parameter be empty, but that is no path of its own.

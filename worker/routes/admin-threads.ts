@@ -3,10 +3,18 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ResponseStore } from '../../shared/memory/store.ts'
 import { createAudit } from '../admin/audit.ts'
-import { readThreadId, readThreadsQuery, readTurnsLimit, showThread, showTurn } from '../admin/threads.ts'
+import {
+  LIST_NAMES,
+  readThreadId,
+  readThreadsQuery,
+  readTurnsLimit,
+  showThread,
+  showTurn,
+  TURN_NAMES
+} from '../admin/threads.ts'
 import { sendJson } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { adminRoute } from './admin-route.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 const ROOT = '/_admin/threads'
@@ -19,7 +27,7 @@ export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRunti
   app.route({
     method: ['GET', 'HEAD'],
     url: ROOT,
-    config: { traits: systemTraits(ROOT, 'admin-key') },
+    ...adminRoute(ROOT, LIST_NAMES),
     handler: async ({ context }, reply) => {
       const { before, limit, cursor } = readThreadsQuery(context.query)
       await audit.run(context, { action: 'thread_list' }, async result => {
@@ -33,7 +41,7 @@ export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRunti
   app.route({
     method: ['GET', 'HEAD'],
     url: `${ROOT}/:id`,
-    config: { traits: systemTraits(`${ROOT}/{id}`, 'admin-key') },
+    ...adminRoute(`${ROOT}/{id}`, TURN_NAMES),
     handler: async ({ context, params }, reply) => {
       const id = readThreadId((params as { id: string }).id)
       const limit = readTurnsLimit(context.query)

@@ -15,6 +15,7 @@ import {
   EXPORT_LIMITS,
   LIST_LIMITS,
   type PageQuery,
+  QUERY_NAMES,
   readPageQuery,
   readPurgeQuery,
   readSumsQuery,
@@ -29,11 +30,21 @@ import { streamTail } from '../admin/tail.ts'
 import { showTime } from '../admin/timestamps.ts'
 import { shuttingDown } from '../http/drain-gate.ts'
 import { sendJson } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
+import { adminRoute } from './admin-route.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 const ROOT = '/_admin/logs'
+
+/** The query parameters of each path; the others take none. */
+const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
+  '': QUERY_NAMES.page,
+  '/tail': QUERY_NAMES.tail,
+  '/export.ndjson': QUERY_NAMES.page,
+  '/export.csv': QUERY_NAMES.page,
+  '/sums': QUERY_NAMES.sums,
+  '/retention/purge': QUERY_NAMES.purge
+}
 
 /** The parts of a worker that the admin API uses. */
 export type AdminRuntime = Pick<
@@ -50,12 +61,8 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
 
   function mount(method: 'GET' | 'POST', path: string, handler: RouteOptions['handler']): void {
     const template = ROOT + path.replace(/:(\w+)/, '{$1}')
-    app.route({
-      method: method === 'GET' ? ['GET', 'HEAD'] : method,
-      url: ROOT + path,
-      config: { traits: systemTraits(template, 'admin-key') },
-      handler
-    })
+    const route = adminRoute(template, PARAMETERS[path])
+    app.route({ method: method === 'GET' ? ['GET', 'HEAD'] : method, url: ROOT + path, ...route, handler })
   }
 
   /** Mounts a route that responds with one JSON value. */

@@ -9,9 +9,9 @@ import { createAudit } from '../admin/audit.ts'
 import { type DebugTask, explainedFamilies, translationEndpoints } from '../debug/job.ts'
 import { boolean, oneOf, optional, readParameters, text } from '../http/parameters.ts'
 import { sendJson } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
+import { adminRoute } from './admin-route.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 /** Both spellings of the explanation lead to one handler. */
@@ -47,21 +47,27 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
     sendJson(reply, 200, { 'cache-control': 'no-store' }, body)
   }
 
-  function mount(path: string, readTask: (request: FastifyRequest) => { task: DebugTask; scope?: ModelScope }): void {
+  function mount(
+    path: string,
+    parameters: object,
+    readTask: (request: FastifyRequest) => { task: DebugTask; scope?: ModelScope }
+  ): void {
     app.route({
       method: 'POST',
       url: path,
-      config: { traits: systemTraits(path, 'admin-key') },
+      ...adminRoute(path, Object.keys(parameters)),
       handler: (request, reply) => runTask(request, reply, readTask(request))
     })
   }
 
   for (const type of translationEndpoints) {
-    mount(type === 'translate' ? '/_debug/translate' : `/_debug/translate/${type}`, () => ({ task: { type } }))
+    mount(type === 'translate' ? '/_debug/translate' : `/_debug/translate/${type}`, modeParameters, () => ({
+      task: { type }
+    }))
   }
   for (const path of EXPLAIN_PATHS) {
     for (const family of explainedFamilies) {
-      mount(`${path}/${family}`, request => {
+      mount(`${path}/${family}`, { ...modeParameters, ...pathParameters }, request => {
         const { scope, ...outside } = readOutside(request, keyRing)
         return { task: { type: 'explain', family, ...outside }, scope }
       })

@@ -6,6 +6,7 @@ import { dirname } from 'node:path'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { startDraining } from '../../support/drain.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { createTrafficFiles, type RecordedGateway, startRecordedGateway } from '../../support/recorded-gateway.ts'
 import { askIn, bodyOf, families, urlOf } from '../system/support.ts'
 
@@ -194,10 +195,10 @@ t.test('the model of the settings is told apart, and a refused model is named', 
 
 t.test('long ids and names are cut, so that every store takes them', async t => {
   const long = 'x'.repeat(3000)
-  const ping = await post(`${shared.url}/ping`, {}, { 'x-trace-id': long, 'x-span-id': long })
+  const listed = await get(`${shared.url}/v1/models`, { 'x-trace-id': long, 'x-span-id': long })
   const named = await post(`${shared.url}/v1beta/models/${long}:generateContent`, bodyOf('content', 'hi'))
   const cut = 'x'.repeat(512)
-  const { trace_id, span_id } = await shared.recordOf(ping)
+  const { trace_id, span_id } = await shared.recordOf(listed)
   t.same([trace_id, span_id], [cut, cut])
   t.equal((await shared.recordOf(named)).model_requested, cut)
 })
@@ -228,8 +229,8 @@ t.test('malformed heads, wrong methods, large bodies and system routes are recor
   t.match(await shared.recordOf(wrongMethod), { status_code: 405, method: 'GET', error_type: 'http_405' })
   const large = await post(urlOf(shared, 'messages'), bodyOf('messages', 'x'.repeat(5000)))
   t.match(await shared.recordOf(large), { status_code: 413, error_type: 'http_413', protocol: 'anthropic' })
-  const health = await get(`${shared.url}/health`)
-  t.match(await shared.recordOf(health), { status_code: 200, route: '/health', protocol: 'system' })
+  const system = await get(`${shared.url}/bridge/models`)
+  t.match(await shared.recordOf(system), { status_code: 200, route: '/bridge/models', protocol: 'system' })
 })
 
 t.test('a request that the drain refuses is recorded before the gateway exits', async t => {
@@ -254,6 +255,34 @@ t.test('keys have names in the records, several are valid at once, and a secret 
   t.same(names, { 'key-default-012345': 'default', [keys.current]: 'current', [keys.next]: 'next' })
   const text = readFileSync(locked.files.jsonl, 'utf8')
   for (const key of Object.keys(names)) t.notOk(text.includes(key))
+})
+
+t.test('operations-probes: one record for one chat, none for probes, scrapes and files of pages', async t => {
+  const env = {
+    GATEWAY_METRICS_ENABLED: 'true',
+    GATEWAY_METRICS_PATH: '/figures',
+    GATEWAY_ADMIN_API_ENABLED: 'true',
+    GATEWAY_ADMIN_API_KEY: 'adm'
+  }
+  const asking = async (gateway: RecordedGateway) => {
+    for (let index = 0; index < 10; index += 1) {
+      for (const path of ['/health', '/ready', '/livez']) await get(gateway.url + path)
+    }
+    for (const path of ['/figures', '/docs/docs.css', '/favicon.ico', '/_admin/ui']) await get(gateway.url + path)
+    for (const path of ['/_admin/logs/health', '/_admin/logs/sums', '/_admin/keys']) {
+      await get(gateway.url + path, { 'x-admin-api-key': 'adm' })
+    }
+    return askIn(gateway, 'completions', 'hello')
+  }
+  const gateway = await startRecordedGateway(t, { env })
+  await gateway.rowOf(await asking(gateway))
+  t.same(
+    gateway.records().map(({ route }) => route),
+    ['/v1/chat/completions']
+  )
+  const everything = await startRecordedGateway(t, { env: { ...env, GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: '[]' } })
+  await everything.rowOf(await asking(everything))
+  await waitUntil(() => everything.records().length === 38, 'every request is recorded')
 })
 
 t.test('routes are left out by their template, and sampling keeps every failure', async t => {

@@ -23,19 +23,19 @@ export interface TrafficObserverDependencies {
 export interface TrafficObserverOptions {
   /** Share of the successful requests that is recorded; failed ones always are. */
   readonly sampleRate: number
-  /** Templates that are not recorded. */
-  readonly excludedRoutes: ReadonlySet<string>
+  /** Whether the request is not recorded. */
+  readonly isExcluded: (request: Pick<RequestView, 'route' | 'path'>) => boolean
 }
 
 /** Creates the observer. Without content capture it has none of the moments with content, so that nothing is done for them. */
 export function createTrafficObserver(
   { outbox, writer, capture, random }: TrafficObserverDependencies,
-  { sampleRate, excludedRoutes }: TrafficObserverOptions
+  { sampleRate, isExcluded }: TrafficObserverOptions
 ): RequestObserver {
   const observer: RequestObserver = {
     name: 'traffic-log',
     opened(request) {
-      if (excludedRoutes.has(request.route)) return
+      if (isExcluded(request)) return
       const collected: Collected = {
         clientIpHash: request.clientIpHash,
         upstreamMs: undefined,

@@ -1,0 +1,44 @@
+// What every route of the admin API and of the debugging routes has: it needs the admin key, and takes the query parameters of its
+// documentation alone. A misspelt one would otherwise be answered as if it were absent, with something else than was asked for
+// (decisions.md 96).
+import type { RouteOptions } from 'fastify'
+import { closestMatch } from 'leven'
+import type { QueryValues } from '../http/families.ts'
+import { systemTraits } from '../http/route-traits.ts'
+import { GatewayError } from '../normalized/index.ts'
+
+/** The options of a route with this template and these query parameters. */
+export function adminRoute(
+  template: string,
+  parameters: readonly string[] = []
+): Pick<RouteOptions, 'config' | 'onRequest'> {
+  return {
+    config: { traits: systemTraits(template, 'admin-key') },
+    onRequest(request, _reply, done) {
+      refuseUnknownParameters(request.context.query, parameters)
+      done()
+    }
+  }
+}
+
+/** Names that are written back are cut here. */
+const NAME_CHARACTERS_MAX = 64
+
+/** Raises `unknown_parameter` with every name that is not known, and the nearest known one. */
+function refuseUnknownParameters(query: QueryValues, known: readonly string[]): void {
+  const names = Object.keys(query).filter(name => !known.includes(name))
+  const [first] = names
+  if (first === undefined) return
+  const errors = names.map(name => ({ path: `query.${cut(name)}`, message: suggest(name, known) }))
+  const message = `Unknown query parameter '${cut(first)}'. ${suggest(first, known)}`
+  throw new GatewayError('unknown_parameter', { message, param: `query.${cut(first)}`, errors })
+}
+
+function cut(name: string): string {
+  return name.slice(0, NAME_CHARACTERS_MAX).toWellFormed()
+}
+
+function suggest(name: string, known: readonly string[]): string {
+  const nearest = known.length === 0 ? undefined : closestMatch(cut(name), known)
+  return nearest === undefined ? 'The route takes no query parameter.' : `The nearest known name is '${nearest}'.`
+}
