@@ -23,7 +23,7 @@ export async function startDashboard(t: Test, handler: AdminHandler): Promise<st
     if (url.pathname.startsWith('/_admin/ui')) {
       const page = await fetch(url)
       response.writeHead(page.status, Object.fromEntries(page.headers)).end(Buffer.from(await page.arrayBuffer()))
-    } else if (request.headers['x-admin-api-key'] === ADMIN_KEY) {
+    } else if (!url.pathname.startsWith('/_admin/') || request.headers['x-admin-api-key'] === ADMIN_KEY) {
       await handler(request, response, url)
     } else {
       sendJson(response, 403, { error: { code: 'invalid_admin_key', message: 'Invalid admin API key' } })
@@ -41,9 +41,15 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** Enters the key and waits until a view is shown. */
-export async function enterKey(page: Page, key = ADMIN_KEY): Promise<void> {
-  await page.getByLabel('Admin key').fill(key)
+/** Enters the key and waits until a view is shown: the one of this title, or the one that the address names. */
+export async function enterKey(page: Page, view?: string): Promise<void> {
+  await page.getByLabel('Admin key').fill(ADMIN_KEY)
   await page.getByRole('button', { name: 'Open' }).click()
   await page.getByRole('navigation').waitFor()
+  if (view !== undefined) await openView(page, view)
+}
+
+/** Opens the view of this title. */
+export async function openView(page: Page, title: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: title }).click()
 }

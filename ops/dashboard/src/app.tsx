@@ -1,8 +1,13 @@
-// The page: entry of the key, navigation and the view. The view is part of the address; the key is a variable of this page and nothing else.
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+// The page: entry of the key, navigation and the view. The view and its state are the address; the key is a variable of this page, and in the
+// storage of the tab only where the reader asked for it.
+import { useCallback, useContext, useMemo, useState } from 'preact/hooks'
+import { createNavigation, NavigationContext, useAddress } from './address.ts'
+import { keepRange, writeAddress } from './data/address.ts'
 import { createApi } from './data/api.ts'
+import { readRememberedKey, rememberKey } from './data/remembered-key.ts'
 import { type Session, SessionContext } from './session.ts'
-import { applyTheme, THEMES, type Theme, ThemeContext, watchSystemTheme } from './theme.ts'
+import { StateContext, useWatchedState } from './state.ts'
+import { THEMES, type Theme, ThemeContext, useTheme } from './theme.ts'
 import { Conversations } from './views/conversations.tsx'
 import { Health } from './views/health.tsx'
 import { Keys } from './views/keys.tsx'
@@ -15,109 +20,115 @@ import { Running } from './views/running.tsx'
 import { Spend } from './views/spend.tsx'
 
 const VIEWS = [
+  { name: 'overview', title: 'Overview', View: Overview },
   { name: 'live', title: 'Live', View: Live },
   { name: 'running', title: 'Running', View: Running },
   { name: 'records', title: 'Records', View: Records },
-  { name: 'overview', title: 'Overview', View: Overview },
+  { name: 'providers', title: 'Providers', View: Providers },
   { name: 'keys', title: 'Keys', View: Keys },
   { name: 'spend', title: 'Spend', View: Spend },
-  { name: 'providers', title: 'Providers', View: Providers },
   { name: 'conversations', title: 'Conversations', View: Conversations },
   { name: 'sinks', title: 'Sinks', View: Health }
 ] as const
 
 export function App() {
-  const [key, setKey] = useState<string>()
+  const [key, setKey] = useState(readRememberedKey)
   const [message, setMessage] = useState<string>()
   const { theme, setTheme, colors } = useTheme()
-  const { view, address } = useView()
   const end = useCallback((reason?: string) => {
+    rememberKey(undefined)
     setKey(undefined)
     setMessage(reason)
   }, [])
-  const session = useMemo(
+  const session = useMemo<Session | undefined>(
     () => (key === undefined ? undefined : { api: createApi({ key, base: document.baseURI }), end }),
     [key, end]
   )
-  const hasThreads = useHasThreads(session)
-  const { View } = view
+  const colorChoice = (
+    <label class="inline">
+      <span class="colors-word">Colors</span>
+      <select aria-label="Colors" value={theme} onChange={event => setTheme(event.currentTarget.value as Theme)}>
+        {THEMES.map(name => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  )
+  if (session === undefined) {
+    return (
+      <>
+        <header class="bar">
+          <h1>LLM Gateway</h1>
+          <div class="bar-end">{colorChoice}</div>
+        </header>
+        <main>
+          <Login
+            message={message}
+            onKey={(entered, isRemembered) => {
+              if (isRemembered) rememberKey(entered)
+              setKey(entered)
+            }}
+          />
+        </main>
+      </>
+    )
+  }
   return (
-    <>
-      <header class="bar">
-        <h1>Gateway traffic</h1>
-        {session !== undefined && (
-          <nav aria-label="Views">
-            {VIEWS.filter(({ name }) => name !== 'conversations' || hasThreads).map(({ name, title }) => (
-              <a key={name} href={`#${name}`} aria-current={name === view.name ? 'page' : undefined}>
-                {title}
-              </a>
-            ))}
-          </nav>
-        )}
-        <div class="bar-end">
-          <label class="inline">
-            <span>Colors</span>
-            <select value={theme} onChange={event => setTheme(event.currentTarget.value as Theme)}>
-              {THEMES.map(name => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
-          {session !== undefined && (
-            <button type="button" onClick={() => end()}>
-              Lock
-            </button>
-          )}
-        </div>
-      </header>
-      <main>
-        {session === undefined ? (
-          <Login message={message} onKey={setKey} />
-        ) : (
-          <SessionContext.Provider value={session}>
-            <ThemeContext.Provider value={colors}>
-              <View key={address} />
-            </ThemeContext.Provider>
-          </SessionContext.Provider>
-        )}
-      </main>
-    </>
+    <SessionContext.Provider value={session}>
+      <ThemeContext.Provider value={colors}>
+        <Shell onLock={() => end()}>{colorChoice}</Shell>
+      </ThemeContext.Provider>
+    </SessionContext.Provider>
   )
 }
 
-function useTheme() {
-  const [theme, setTheme] = useState<Theme>('system')
-  const [isSystemDark, setSystemDark] = useState(false)
-  useEffect(() => watchSystemTheme(setSystemDark), [])
-  // Before anything reads a color.
-  applyTheme(theme)
-  return { theme, setTheme, colors: `${theme} ${isSystemDark}` }
+function Shell({ onLock, children }: { onLock: () => void; children: preact.ComponentChildren }) {
+  const address = useAddress()
+  const { name, View } = VIEWS.find(view => view.name === address.view) ?? VIEWS[0]
+  const navigation = useMemo(() => createNavigation(name, address.params), [name, address])
+  const state = useWatchedState()
+  const { problems = [], health } = state.value ?? {}
+  const kept = keepRange(address.params)
+  return (
+    <NavigationContext.Provider value={navigation}>
+      <StateContext.Provider value={state}>
+        <header class="bar">
+          <h1>LLM Gateway</h1>
+          <nav aria-label="Views">
+            {VIEWS.filter(view => view.name !== 'conversations' || health?.responses_stored === true).map(view => (
+              <a
+                key={view.name}
+                href={writeAddress(view.name, kept)}
+                aria-current={view.name === name ? 'page' : undefined}
+              >
+                {view.title}
+                {view.name === 'overview' && problems.length > 0 && <ProblemMark />}
+              </a>
+            ))}
+          </nav>
+          <div class="bar-end">
+            {children}
+            <button type="button" onClick={onLock}>
+              Lock
+            </button>
+          </div>
+        </header>
+        <main>
+          <View key={name} />
+        </main>
+      </StateContext.Provider>
+    </NavigationContext.Provider>
+  )
 }
 
-function useView() {
-  const [address, setAddress] = useState(location.hash.slice(1))
-  useEffect(() => {
-    const read = () => setAddress(location.hash.slice(1))
-    addEventListener('hashchange', read)
-    return () => removeEventListener('hashchange', read)
-  }, [])
-  const [name] = address.split('?')
-  return { view: VIEWS.find(view => view.name === name) ?? VIEWS[0], address }
-}
-
-/** Whether the gateway stores responses; without it there is nothing to show. */
-function useHasThreads(session: Session | undefined): boolean {
-  const [hasThreads, setHasThreads] = useState(false)
-  useEffect(() => {
-    setHasThreads(false)
-    if (session === undefined) return
-    const closing = new AbortController()
-    session.api.health(closing.signal).then(
-      ({ responses_stored }) => setHasThreads(responses_stored),
-      // The views say what fails.
-      () => undefined
-    )
-    return () => closing.abort()
-  }, [session])
-  return hasThreads
+/** How many things need attention, seen from every view. */
+function ProblemMark() {
+  const problems = useContext(StateContext)?.value?.problems ?? []
+  const level = problems.some(problem => problem.level === 'bad') ? 'bad' : 'warn'
+  return (
+    <span class={`mark ${level}`} title={problems.map(({ title }) => title).join('\n')}>
+      {problems.length}
+      <span class="hidden-text"> need attention</span>
+    </span>
+  )
 }

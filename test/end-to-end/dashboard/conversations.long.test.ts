@@ -4,7 +4,7 @@ import t from 'tap'
 import { buildDashboard } from '../../../ops/dashboard/build.ts'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
 import { post } from '../../support/client.ts'
-import { ADMIN_KEY, enterKey } from '../../support/dashboard.ts'
+import { ADMIN_KEY, enterKey, openView } from '../../support/dashboard.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { recording, startAdminGateway } from '../admin/support.ts'
 import { findViolations } from './violations.ts'
@@ -30,7 +30,7 @@ t.test('memory 20: the dashboard shows stored responses', { skip: browserSkip },
     for (const options of [{}, { colorScheme: 'dark' as const }, { width: 390 }]) {
       const { page, complaints } = await openPage(browser, `${gateway.url}/_admin/ui`, options)
       await enterKey(page)
-      await page.getByRole('link', { name: 'Conversations' }).click()
+      await openView(page, 'Conversations')
       const rows = page.getByRole('region', { name: 'Conversations' }).getByRole('row')
       const row = rows.filter({ hasText: first.id })
       await row.waitFor()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { buildDashboard } from '../../../ops/dashboard/build.ts'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
-import { ADMIN_KEY, enterKey, sendJson, startDashboard } from '../../support/dashboard.ts'
+import { ADMIN_KEY, enterKey, openView, sendJson, startDashboard } from '../../support/dashboard.ts'
 import { describeKeys } from '../../support/key-documents.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { recording, startAdminGateway, until } from '../admin/support.ts'
@@ -24,7 +24,7 @@ t.test(
     for (const options of [{}, { colorScheme: 'dark' as const }, { width: 390 }]) {
       const { page } = await openPage(browser, url, options)
       await enterKey(page)
-      await page.getByRole('link', { name: 'Keys' }).click()
+      await openView(page, 'Keys')
       const keys = page.getByRole('region', { name: 'Keys' }).getByRole('row')
       for (const [name, text] of [
         ['default', 'of the settings'],
@@ -101,7 +101,7 @@ t.test('keys 16: a key leads from its limits to its records and its spend', { sk
   const browser = await startBrowser(t)
   const { page, complaints } = await openPage(browser, `${gateway.url}/_admin/ui`)
   await enterKey(page)
-  await page.getByRole('link', { name: 'Keys' }).click()
+  await openView(page, 'Keys')
   const ci = page.getByRole('region', { name: 'Keys' }).getByRole('row').filter({ hasText: 'group team' })
   await ci.getByText('2 of 2').waitFor()
   await ci.getByText('at its limit').waitFor()
@@ -115,7 +115,7 @@ t.test('keys 16: a key leads from its limits to its records and its spend', { sk
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.locator('tr.record').filter({ hasText: 'web' }).first().waitFor()
 
-  await page.getByRole('link', { name: 'Spend' }).click()
+  await openView(page, 'Spend')
   const spend = page.getByRole('region', { name: 'Spend' }).getByRole('row')
   await spend
     .filter({ hasText: 'ci' })
@@ -127,11 +127,11 @@ t.test('keys 16: a key leads from its limits to its records and its spend', { sk
   await page.getByRole('checkbox', { name: 'Day' }).check()
   const detailed = spend.filter({ hasText: /\d{4}-\d\d-\d\d/ }).filter({ hasText: 'GigaChat-2-Pro' })
   await detailed.filter({ hasText: 'web' }).waitFor()
-  await page.getByLabel('Range').selectOption('Last 24 hours')
+  await page.getByRole('radio', { name: '24 h' }).check()
   await detailed.filter({ hasText: 'web' }).waitFor()
 
-  await page.getByRole('link', { name: 'Overview' }).click()
-  await page.getByLabel('By').selectOption('Key')
+  await openView(page, 'Overview')
+  await page.getByRole('combobox', { name: 'By' }).selectOption('Key')
   await page.getByRole('region', { name: 'Sums' }).getByRole('row').filter({ hasText: 'ci' }).getByText('EUR').waitFor()
   t.same(complaints, [])
   await page.close()

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
-import { type AdminHandler, enterKey, sendJson, startDashboard } from '../../support/dashboard.ts'
+import { type AdminHandler, enterKey, openView, sendJson, startDashboard } from '../../support/dashboard.ts'
 
 const RECORDS = 100_000
 const CHUNK = 500
@@ -62,7 +62,7 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
       await sendRecords(response)
     })
     const { page, complaints } = await openPage(browser, url)
-    await enterKey(page)
+    await enterKey(page, 'Live')
     await page.getByRole('status').getByText('live').waitFor()
     const before = await readHeapBytes(page)
     // Frames that were drawn with a new count: a page that freezes draws the first and the last.
@@ -106,7 +106,7 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
     const { page } = await openPage(browser, `${url}#records`)
     await enterKey(page)
     await page.getByLabel('Rows').selectOption('50')
-    await page.getByRole('button', { name: 'Search' }).click()
+    await page.locator('tr.record').filter({ hasText: '/first' }).waitFor()
     for (const [button, route] of [
       ['Older', '/second'],
       ['Older', '/third'],
@@ -172,20 +172,20 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
     await enterKey(page)
     const message = page.getByRole('alert').getByText('The store of the records is unavailable')
     for (const view of ['Live', 'Running', 'Records', 'Overview', 'Sinks']) {
-      await page.getByRole('link', { name: view }).click()
+      await openView(page, view)
       await message.waitFor()
       t.pass(view)
     }
-    await page.getByRole('link', { name: 'Live' }).click()
+    await openView(page, 'Live')
     await message.waitFor()
     isFailing = false
     await page.locator('tr.record').waitFor()
     await page.getByText('1 received, 5 left out').waitFor()
-    await page.getByRole('link', { name: 'Records' }).click()
+    await openView(page, 'Records')
     await page.getByText('No record matches.').waitFor()
-    await page.getByRole('link', { name: 'Overview' }).click()
+    await openView(page, 'Overview')
     await page.getByText('No requests in this time.').waitFor()
-    await page.getByRole('link', { name: 'Sinks' }).click()
+    await openView(page, 'Sinks')
     await page.getByText('not reachable').waitFor()
     await page.close()
   })

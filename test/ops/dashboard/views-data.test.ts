@@ -1,19 +1,20 @@
 import t from 'tap'
 import { describeRecord, listTimings } from '../../../ops/dashboard/src/data/describe-record.ts'
-import { addUp, describeGroups, describeWhole, lastHours, monthOf } from '../../../ops/dashboard/src/data/figures.ts'
-import { readAddress, writeQuery } from '../../../ops/dashboard/src/data/filters.ts'
+import { addUp, describeGroups, describeWhole } from '../../../ops/dashboard/src/data/figures.ts'
 import { formatAmount, formatDuration, formatText, formatTime } from '../../../ops/dashboard/src/data/format.ts'
 import { listUsedLimits, readBudget, readMeter } from '../../../ops/dashboard/src/data/keys.ts'
-import { describeSpend, formatCosts, totalSpend } from '../../../ops/dashboard/src/data/spend.ts'
+import { monthOf } from '../../../ops/dashboard/src/data/ranges.ts'
+import { describeCourse, describeSpend, formatCosts, totalSpend } from '../../../ops/dashboard/src/data/spend.ts'
 import type { SumsRow, TrafficSummary } from '../../../shared/traffic/query.ts'
 
 const nowMs = Date.UTC(2026, 0, 5, 10, 30)
-const range = lastHours(3, nowMs)
+const range = { fromMs: nowMs - 2.5 * 3_600_000, toMs: nowMs }
+const bucket = 3600
 
-function row(hour: string, members: Partial<SumsRow>): SumsRow {
+function row(time: string, members: Partial<SumsRow>): SumsRow {
   return {
-    time: null,
-    hour,
+    time,
+    hour: null,
     day: null,
     protocol: null,
     model: null,
@@ -36,14 +37,18 @@ function row(hour: string, members: Partial<SumsRow>): SumsRow {
   }
 }
 
-t.test('the hours of a range are whole, and hours without requests have no rate and no latency', async t => {
-  const figures = describeWhole([row('2026-01-05T09:00:00+00:00', {})], range)
+t.test('parts of a range without requests have no rate and no latency', async t => {
+  const rows = [row('2026-01-05T09:00:00+00:00', {})]
+  const figures = describeWhole({ range, bucket, totals: rows, timed: rows })
   t.same(
-    figures.hours.map(seconds => new Date(seconds * 1000).toISOString().slice(11, 16)),
+    figures.parts.map(seconds => new Date(seconds * 1000).toISOString().slice(11, 16)),
     ['08:00', '09:00', '10:00']
   )
-  t.same(figures.requests, [{ label: 'Requests', values: [0, 10, 0] }])
-  t.same(figures.errorRate, [{ label: 'Errors', values: [null, 10, null] }])
+  t.match(figures.requests, [
+    { label: 'Succeeded', values: [0, 9, 0], whole: 9, filter: { has_error: 'false' } },
+    { label: 'Failed', values: [0, 1, 0], whole: 1, filter: { has_error: 'true' } }
+  ])
+  t.match(figures.errorRate, [{ label: 'Failed', values: [null, 10, null], whole: 10 }])
   t.same(
     figures.latency.map(({ label, values }) => [label, values[1], values[0]]),
     [
@@ -54,42 +59,29 @@ t.test('the hours of a range are whole, and hours without requests have no rate 
   )
 })
 
-t.test('the largest groups are shown, records without a value as a group of their own', async t => {
-  const hour = '2026-01-05T10:00:00+00:00'
-  const rows = Array.from({ length: 9 }, (_, index) => row(hour, { model: `m${index}`, requests: index + 1 }))
-  const figures = describeGroups([...rows, row(hour, { model: null, requests: 100 })], range, 'model')
+t.test('the largest groups are shown with the filter of their records, the rest as one', async t => {
+  const time = '2026-01-05T10:00:00+00:00'
+  const rows = [
+    ...Array.from({ length: 9 }, (_, index) => row(time, { model: `m${index}`, requests: index + 1 })),
+    row(time, { model: null, requests: 100 }),
+    row(time, { model: 'other', requests: 50 })
+  ]
+  const figures = describeGroups({ range, bucket, totals: rows, timed: rows }, 'model')
   t.same(
-    figures.requests.map(({ label, values }) => [label, values[2]]),
+    figures.requests.map(({ label, values, filter }) => [label, values[2], filter]),
     [
-      ['(none)', 100],
-      ['m8', 9],
-      ['m7', 8],
-      ['m6', 7],
-      ['m5', 6],
-      ['m4', 5]
+      ['(none)', 100, undefined],
+      // Models that clients made up: their records have other names.
+      ['other', 50, undefined],
+      ['m8', 9, { model: 'm8' }],
+      ['m7', 8, { model: 'm7' }],
+      ['m6', 7, { model: 'm6' }],
+      ['m5', 6, { model: 'm5' }],
+      ['others', 15, undefined]
     ]
   )
-  t.same(addUp(rows), { requests: 45, errors: 9, inputTokens: 45, outputTokens: 18 })
-})
-
-t.test('a query has the filters that are set; local times become instants', async t => {
-  const query = writeQuery(
-    { model: ' m ', status_code: '', has_error: 'true', from: '2026-01-05T10:00', to: 'soon', limit: '7', other: 'x' },
-    { limit: 50, cursor: 'c' }
-  )
-  t.same(Object.fromEntries(query), {
-    from: new Date('2026-01-05T10:00').toISOString(),
-    model: 'm',
-    has_error: 'true',
-    limit: '50',
-    cursor: 'c'
-  })
-  t.equal(String(writeQuery({}, { limit: 100, cursor: undefined })), 'limit=100')
-})
-
-t.test('an address may name filters, and no others (keys.md 5)', async t => {
-  t.same(readAddress('#records?key=a%20b&model=m&secret=x'), { key: 'a b', model: 'm' })
-  t.same(readAddress('#records'), {})
+  t.equal(figures.latency.length, 6, 'percentiles of the rest cannot be added')
+  t.same(addUp(rows.slice(0, 9)), { requests: 45, errors: 9, inputTokens: 45, outputTokens: 18 })
 })
 
 t.test('keys 16: a limit shows what of it is used, also where that is unknown', async t => {
@@ -134,6 +126,12 @@ t.test('keys 16: spend is a row for each group, with an amount of each currency'
     ['2026-11-02', 'web', '4.00 USD', 0],
     ['2026-11-02', 'ci', '0.50 USD', 0],
     ['2026-11-01', 'ci', '1.00 USD + 2.00 EUR', 7]
+  ])
+  const parts = [Date.UTC(2026, 10, 1) / 1000, Date.UTC(2026, 10, 2) / 1000]
+  const timed = rows.map(one => ({ ...one, time: `${one.day}T00:00:00.000000+00:00` }))
+  t.match(describeCourse(timed, parts, 'api_key_name'), [
+    { label: 'web', values: [0, 4], whole: 4 },
+    { label: 'ci', values: [3, 0.5], whole: 3.5 }
   ])
   t.match(totalSpend(rows), { requests: 60, inputTokens: 25, unpricedTokens: 7 })
   t.equal(formatCosts(new Map()), '–')

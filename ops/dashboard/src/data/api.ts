@@ -1,11 +1,12 @@
 // The admin API as the page uses it (operations.md 9). The key is an argument and is never stored.
 import type { MirrorOutcome } from '../../../../shared/traffic/messages.ts'
 import type {
+  BucketSeconds,
   PayloadField,
-  SumsRequest,
-  SumsRow,
+  SumKeyName,
   TrafficPayload,
-  TrafficSummary
+  TrafficSummary,
+  SumsRow as WholeSumsRow
 } from '../../../../shared/traffic/query.ts'
 import type { Keys } from './keys.ts'
 
@@ -25,6 +26,20 @@ export class ApiError extends Error {
     this.code = code
   }
 }
+
+/** Sums have the members that they are grouped by. */
+export type SumsRow = Omit<WholeSumsRow, SumGroup> & Partial<Pick<WholeSumsRow, SumGroup>>
+export type SumGroup = Exclude<SumKeyName, 'currency'>
+
+export interface SumsQuery {
+  readonly from: string
+  readonly to: string
+  readonly by: readonly SumKeyName[]
+  /** Seconds of a part of the time. */
+  readonly bucket?: BucketSeconds
+}
+
+export type { TrafficSummary }
 
 export interface Page {
   readonly data: TrafficSummary[]
@@ -73,6 +88,8 @@ export interface Health {
   } | null
   /** Whether there are stored responses to list. */
   readonly responses_stored: boolean
+  /** Of the gateway. */
+  readonly version?: string
 }
 
 export interface RunningRequest {
@@ -151,18 +168,40 @@ export interface ThreadTurns {
   readonly has_more: boolean
 }
 
-export type SumsQuery = Pick<SumsRequest, 'from' | 'to' | 'by'>
+/** `gateway.readiness.v1`, as far as the page shows it (bridge.md 5.3). */
+export interface Readiness {
+  readonly ready: boolean
+  readonly reasons: ReadonlyArray<{ readonly reason_id: string }>
+  readonly warnings: ReadonlyArray<{ readonly reason_id: string }>
+  readonly config_revision?: string
+  readonly matrix_revision?: string
+  readonly keys_revision?: string
+}
+
+/** One of `gateway.bridge-models.v3` (bridge.md 5.4). */
+export interface CatalogModel {
+  readonly id: string
+  readonly provider_kind: string
+  readonly provider_profile_id: string
+  readonly available: boolean
+  readonly deprecated: boolean
+  readonly stale: boolean
+}
 
 export interface Api {
   /** Resolves when the key is accepted, also where no store is configured. */
   checkKey(): Promise<void>
   list(query: URLSearchParams, signal?: AbortSignal): Promise<Page>
-  find(id: string): Promise<TrafficSummary>
+  find(id: string, signal?: AbortSignal): Promise<TrafficSummary>
   readRequest(id: string): Promise<Pick<TrafficPayload, 'request_headers' | 'request_body'>>
   readResponse(id: string): Promise<Pick<TrafficPayload, 'response_body'>>
   /** The rows have the members that they are grouped by. */
   sums(query: SumsQuery, signal?: AbortSignal): Promise<SumsRow[]>
   health(signal?: AbortSignal): Promise<Health>
+  /** Needs no key. */
+  readiness(signal?: AbortSignal): Promise<Readiness>
+  /** Needs no key, but that of a client while a keys file is in force. */
+  models(signal?: AbortSignal): Promise<readonly CatalogModel[]>
   running(signal?: AbortSignal): Promise<Running>
   providers(signal?: AbortSignal): Promise<readonly Provider[]>
   keys(signal?: AbortSignal): Promise<Keys>
@@ -229,6 +268,18 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
     }
   }
 
+  /** Reads a document that needs no key, so it is not sent. */
+  async function open<Value>(path: string, signal: AbortSignal | undefined): Promise<Value> {
+    const deadline = AbortSignal.timeout(READ_TIMEOUT_MS)
+    const response = await send(new URL(path, base), {
+      headers: { accept: 'application/json' },
+      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+      cache: 'no-store',
+      credentials: 'omit'
+    })
+    return (await response.json()) as Value
+  }
+
   const pathOf = (id: string, rest = '') => `logs/${encodeURIComponent(id)}${rest}`
   const withSignal = (signal: AbortSignal | undefined): RequestInit => (signal === undefined ? {} : { signal })
 
@@ -242,14 +293,18 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
       const { value, headers } = await receive<Omit<Page, 'total'>>(`logs?${query}`, withSignal(signal))
       return { ...value, total: headers.get('x-total-estimate') ?? '?' }
     },
-    find: id => json(pathOf(id)),
+    find: (id, signal) => json(pathOf(id), withSignal(signal)),
     readRequest: id => json(pathOf(id, '/request')),
     readResponse: id => json(pathOf(id, '/response')),
-    async sums({ from, to, by }, signal) {
+    async sums({ from, to, by, bucket }, signal) {
       const query = new URLSearchParams({ from, to, by: by.join(','), limit: String(SUM_ROWS_MAX) })
+      if (bucket !== undefined) query.set('bucket', String(bucket))
       return (await json<{ data: SumsRow[] }>(`logs/sums?${query}`, withSignal(signal))).data
     },
     health: signal => json('logs/health', withSignal(signal)),
+    // 503 is a document of the same form: it says why the gateway is not ready.
+    readiness: signal => open('../ready', signal),
+    models: async signal => (await open<{ models: CatalogModel[] }>('../bridge/models', signal)).models,
     running: signal => json('logs/running', withSignal(signal)),
     providers: async signal => (await json<{ data: Provider[] }>('logs/providers', withSignal(signal))).data,
     keys: signal => json('keys', withSignal(signal)),

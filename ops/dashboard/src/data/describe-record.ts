@@ -1,10 +1,13 @@
 // The facts of a record in groups, and its times on one scale. Metadata has members of its own for every kind of request, so known names
 // are grouped and the rest is shown as it is.
-import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
+import type { TrafficSummary } from './api.ts'
+
+/** A name and a value; with a filter that selects the records that have the same. */
+export type Fact = readonly [name: string, value: unknown, filter?: string | undefined]
 
 export interface FactGroup {
   readonly title: string
-  readonly facts: ReadonlyArray<readonly [name: string, value: unknown]>
+  readonly facts: readonly Fact[]
 }
 
 /** A span of the request's time, or a moment when both ends are equal. */
@@ -14,11 +17,9 @@ export interface Timing {
   readonly toMs: number
 }
 
-/** Members of the metadata that say where the request was led and why. */
+/** Members of the metadata that say where the request was led and why; alias and profile are members of the record as well. */
 const ROUTE_MEMBERS: ReadonlyArray<readonly [name: string, member: string]> = [
   ['Model from', 'model_source'],
-  ['Alias', 'selected_model_id'],
-  ['Profile', 'profile_id'],
   ['Reason', 'route_reason'],
   ['Capability profile', 'capability_profile'],
   ['Configuration', 'config_revision'],
@@ -28,6 +29,20 @@ const ROUTE_MEMBERS: ReadonlyArray<readonly [name: string, member: string]> = [
   ['Execution reason', 'responses_execution_reason']
 ]
 
+/** Why a request failed; undefined for one that did not. */
+export interface DescribedFailure {
+  /** Of the response, or else the type of the error. */
+  readonly code: string
+  readonly message: unknown
+  readonly field: unknown
+}
+
+export function describeFailure({ error_code, error_type, error_message, error_field }: TrafficSummary) {
+  const code = error_code ?? error_type
+  if (code === null || code === undefined) return undefined
+  return { code: String(code), message: error_message ?? undefined, field: error_field ?? undefined }
+}
+
 /** Groups of facts; those without a value are left out. */
 export function describeRecord(record: TrafficSummary): FactGroup[] {
   const metadata = readObject(record.metadata)
@@ -36,11 +51,13 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
     {
       title: 'Route',
       facts: [
-        ['Protocol', record.protocol],
-        ['Requested model', record.model_requested],
-        ['Effective model', record.model_effective],
-        ['Provider', record.provider],
-        ['Upstream status', record.upstream_status_code],
+        ['Protocol', record.protocol, 'protocol'],
+        ['Requested model', record.model_requested, 'model'],
+        ['Alias', record.alias ?? metadata.selected_model_id, record.alias ? 'alias' : undefined],
+        ['Profile', record.profile_id ?? metadata.profile_id, record.profile_id ? 'profile_id' : undefined],
+        ['Provider', record.provider, 'provider'],
+        ['Effective model', record.model_effective, 'model'],
+        ['Provider status', record.upstream_status_code],
         ...ROUTE_MEMBERS.map(([name, member]) => [name, metadata[member]] as const)
       ]
     },
@@ -48,18 +65,20 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
       title: 'Request',
       facts: [
         ['Path', metadata.path],
+        ['Response', record.is_stream === true ? 'stream' : record.is_stream === false ? 'whole' : undefined],
         ['Ended as', metadata.lifecycle],
         ['Stream events', readObject(metadata.stream).event_count],
-        ['Fields without effect', joinNames(metadata.ignored_fields)],
-        ['Caller', caller.name],
+        ['Fields without effect', joinNames(record.ignored_fields ?? metadata.ignored_fields)],
+        ['Error type', record.error_type, 'error_type'],
+        ['Caller', caller.name, 'caller'],
         ['User agent', caller.user_agent],
-        ['Key name', metadata.api_key_name],
-        ['Key hash', record.api_key_hash],
+        ['Key name', record.api_key_name ?? metadata.api_key_name, record.api_key_name ? 'key' : undefined],
+        ['Key hash', record.api_key_hash, 'api_key_hash'],
         ['Address hash', record.client_ip_hash],
         ['Replay of', metadata.replay_of],
-        ['Request id', record.request_id],
+        ['Request id', record.request_id, 'request_id'],
         ['Client request id', metadata.client_request_id],
-        ['Trace id', record.trace_id],
+        ['Trace id', record.trace_id, 'trace_id'],
         ['Span id', record.span_id],
         ['Record id', record.id]
       ]
@@ -67,13 +86,17 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
   ]
   return groups.map(({ title, facts }) => ({
     title,
-    facts: facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
+    facts: facts
+      .filter(([, value]) => value !== null && value !== undefined && value !== '')
+      // Records are written by others: what is no text cannot be filtered by.
+      .map(([name, value, filter]) =>
+        typeof value === 'string' && filter !== undefined ? [name, value, filter] : [name, value]
+      )
   }))
 }
 
 /** Members of the metadata that hold moments, in milliseconds since the start of the request. */
 const MOMENTS: ReadonlyArray<readonly [label: string, read: (metadata: Values) => unknown]> = [
-  ['First token', metadata => metadata.first_token_ms],
   ['First event', metadata => readObject(metadata.stream).first_event_ms],
   ['Last event', metadata => readObject(metadata.stream).last_event_ms]
 ]
@@ -90,6 +113,8 @@ export function listTimings(record: TrafficSummary): Timing[] {
     timings.push({ label: 'Upstream', fromMs: Math.max(0, latencyMs - upstreamMs), toMs: latencyMs })
   }
   const metadata = readObject(record.metadata)
+  const firstMs = record.first_content_ms ?? metadata.first_token_ms
+  if (typeof firstMs === 'number') timings.push({ label: 'First token', fromMs: firstMs, toMs: firstMs })
   for (const [label, read] of MOMENTS) {
     const ms = read(metadata)
     if (typeof ms === 'number') timings.push({ label, fromMs: ms, toMs: ms })

@@ -1,25 +1,28 @@
-// The filter of the list: fields of a form, and the query that the admin API takes
-// (operations.md 9.1).
+// The filter of the list: fields of a form, the state of the view, and the query that the admin API takes (operations.md 9.1).
+import type { Params } from './address.ts'
+import { boundsOf, type Range } from './ranges.ts'
 
-/** Names are those of the query. `datetime` fields hold a local time without an offset. */
+/** Names are those of the query. */
 export const FILTER_FIELDS = [
-  { name: 'from', label: 'From', kind: 'datetime' },
-  { name: 'to', label: 'To', kind: 'datetime' },
   { name: 'q', label: 'Contains', kind: 'text' },
+  { name: 'has_error', label: 'Outcome', kind: 'choice', options: { true: 'failed', false: 'succeeded' } },
   { name: 'model', label: 'Model', kind: 'text' },
+  { name: 'profile_id', label: 'Profile', kind: 'text' },
   { name: 'key', label: 'Key', kind: 'text' },
+  { name: 'error_code', label: 'Error code', kind: 'text' },
+  { name: 'status_code', label: 'Status', kind: 'number', isRare: true },
+  { name: 'stream', label: 'Response', kind: 'choice', options: { true: 'stream', false: 'whole' }, isRare: true },
+  { name: 'alias', label: 'Alias', kind: 'text', isRare: true },
+  { name: 'provider', label: 'Provider kind', kind: 'text', isRare: true },
   {
     name: 'protocol',
     label: 'Protocol',
     kind: 'text',
-    choices: ['openai', 'anthropic', 'gemini', 'system'],
+    suggestions: ['openai', 'anthropic', 'gemini', 'system'],
     isRare: true
   },
-  { name: 'status_code', label: 'Status', kind: 'number' },
-  { name: 'has_error', label: 'Outcome', kind: 'outcome' },
   { name: 'route', label: 'Route', kind: 'text', isRare: true },
-  { name: 'method', label: 'Method', kind: 'text', choices: ['GET', 'POST'], isRare: true },
-  { name: 'provider', label: 'Provider', kind: 'text', isRare: true },
+  { name: 'method', label: 'Method', kind: 'text', suggestions: ['GET', 'POST'], isRare: true },
   { name: 'error_type', label: 'Error type', kind: 'text', isRare: true },
   { name: 'min_latency_ms', label: 'Slower than, ms', kind: 'number', isRare: true },
   { name: 'caller', label: 'Caller', kind: 'text', isRare: true },
@@ -31,38 +34,52 @@ export const FILTER_FIELDS = [
 export interface FilterField {
   readonly name: string
   readonly label: string
-  readonly kind: 'text' | 'number' | 'datetime' | 'outcome'
-  readonly choices?: readonly string[]
+  readonly kind: 'text' | 'number' | 'choice'
+  /** Values of a choice and what they mean. */
+  readonly options?: Readonly<Record<string, string>>
+  readonly suggestions?: readonly string[]
   /** Shown only when more filters are asked for. */
   readonly isRare?: boolean
 }
 
-export type FilterValues = Readonly<Record<string, string>>
+const fields: readonly FilterField[] = FILTER_FIELDS
 
-/** The filters that the address of the page names, such as `#records?key=ci`. */
-export function readAddress(hash: string): FilterValues {
-  const query = new URLSearchParams(hash.split('?')[1] ?? '')
+/** The filters that the address of the page names, such as `#records?key=ci`, and no other state of the view. */
+export function readFilters(params: Params): Params {
   return Object.fromEntries(
-    FILTER_FIELDS.flatMap(({ name }) => (query.has(name) ? [[name, query.get(name) ?? '']] : []))
+    fields.flatMap(({ name }) => {
+      const value = (params[name] ?? '').trim()
+      return value === '' ? [] : [[name, value]]
+    })
   )
 }
 
-/** The query of a page: the values that are set, the limit and the cursor. */
-export function writeQuery(values: FilterValues, page: { limit: number; cursor: string | undefined }): URLSearchParams {
-  const query = new URLSearchParams()
-  for (const { name, kind } of FILTER_FIELDS) {
-    const value = (values[name] ?? '').trim()
-    if (value === '') continue
-    const text = kind === 'datetime' ? readLocalTime(value) : value
-    if (text !== undefined) query.set(name, text)
+/** The filters in words, such as `Outcome: failed`. */
+export function describeFilters(filters: Params): Array<{ name: string; label: string; value: string }> {
+  return fields.flatMap(({ name, label, options }) => {
+    const value = filters[name]
+    return value === undefined ? [] : [{ name, label, value: options?.[value] ?? value }]
+  })
+}
+
+export interface PageQuery {
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+/** The query of a page: the range, the filters that are set, the limit and the cursor. */
+export function writeQuery(filters: Params, range: Range | undefined, page: PageQuery): URLSearchParams {
+  const query = new URLSearchParams(range === undefined ? {} : boundsOf(range))
+  for (const { name } of fields) {
+    const value = filters[name]
+    if (value !== undefined) query.set(name, value)
   }
   query.set('limit', String(page.limit))
   if (page.cursor !== undefined) query.set('cursor', page.cursor)
   return query
 }
 
-/** A local time as an instant in UTC; undefined for a text that is no time. */
-function readLocalTime(value: string): string | undefined {
-  const ms = new Date(value).getTime()
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
-}
+/** Changes of the state that leave no filter. */
+export const NO_FILTERS: Readonly<Record<string, undefined>> = Object.fromEntries(
+  fields.map(({ name }) => [name, undefined])
+)

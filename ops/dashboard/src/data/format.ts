@@ -36,10 +36,50 @@ export function formatDuration(ms: unknown): string {
   return `${(ms < 10 ? tenths : whole).format(ms)} ms`
 }
 
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** A length of time in its largest unit, such as `3 min` or `12 d`. */
+export function formatSpan(ms: number): string {
+  if (ms < MINUTE_MS) return `${Math.round(ms / 1000)} s`
+  if (ms < HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`
+  return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} d`
+}
+
+/** How long ago a time was. */
+export function formatAgo(text: unknown, nowMs: number): string {
+  const date = readDate(text)
+  return date === undefined ? UNKNOWN : `${formatSpan(Math.max(0, nowMs - date.getTime()))} ago`
+}
+
+/** The time of day without seconds; of another day with its date. */
+export function formatClock(ms: number, nowMs: number): string {
+  const [at, now] = [new Date(ms), new Date(nowMs)]
+  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}`
+  return at.toDateString() === now.toDateString() ? time : `${formatDay(ms)} ${time}`
+}
+
+const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' })
+const dayOfUtc = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+/** A local date, such as `Nov 30`. */
+export function formatDay(ms: number): string {
+  return day.format(ms)
+}
+
+/** A date of UTC. */
+export function formatDayOfUtc(ms: number): string {
+  return dayOfUtc.format(ms)
+}
+
+const BYTE_UNITS = ['KiB', 'MiB', 'GiB', 'TiB'] as const
+
 export function formatBytes(value: unknown): string {
   if (typeof value !== 'number') return UNKNOWN
   if (value < 1024) return `${value} B`
-  return value < 1024 * 1024 ? `${tenths.format(value / 1024)} KiB` : `${tenths.format(value / 1024 / 1024)} MiB`
+  const power = Math.min(Math.floor(Math.log2(value) / 10), BYTE_UNITS.length)
+  return `${tenths.format(value / 1024 ** power)} ${BYTE_UNITS[power - 1]}`
 }
 
 /** The local time of day of a record, with milliseconds. */
@@ -70,6 +110,14 @@ export function formatMinute(text: unknown): string {
 export function formatText(value: unknown): string {
   if (value === null || value === undefined || value === '') return UNKNOWN
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const DIGEST = 'sha256:'
+const DIGITS = 12
+
+/** The first digits of a digest, which tell revisions apart; another text as it is. */
+export function shortenRevision(text: string): string {
+  return text.startsWith(DIGEST) ? text.slice(DIGEST.length, DIGEST.length + DIGITS) : text
 }
 
 function readDate(text: unknown): Date | undefined {

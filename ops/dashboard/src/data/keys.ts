@@ -102,3 +102,15 @@ export const STATE_TITLES: Readonly<Record<KeyState, string>> = {
   expired: 'expired',
   disabled: 'disabled'
 }
+
+const STATE_ORDER: readonly KeyState[] = ['over_budget', 'limited', 'expired', 'active', 'disabled']
+
+/** The keys whose name, group or metadata contain a text: those that are refused first, in the order of the gateway. */
+export function findKeys(keys: readonly GatewayKey[], text: string): GatewayKey[] {
+  const wanted = text.trim().toLowerCase()
+  return keys
+    .filter(({ name, group, metadata }) =>
+      [name, group ?? '', ...Object.values(metadata)].some(one => one.toLowerCase().includes(wanted))
+    )
+    .sort((one, other) => STATE_ORDER.indexOf(one.state) - STATE_ORDER.indexOf(other.state))
+}

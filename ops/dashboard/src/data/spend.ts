@@ -1,12 +1,14 @@
 // What requests cost, by key, model and day: sums of the admin API as the rows of one table.
-import type { SumsRow } from '../../../../shared/traffic/query.ts'
+import type { SumsRow } from './api.ts'
+import { GROUPS_MAX, isMadeUp, NONE, OTHERS, readPart, type Series } from './figures.ts'
 import { formatAmount, UNKNOWN } from './format.ts'
 
 /** What spend is grouped by, in the order of the columns. */
 export const SPEND_GROUPS = [
   { name: 'day', label: 'Day' },
   { name: 'api_key_name', label: 'Key' },
-  { name: 'model', label: 'Model' }
+  { name: 'model', label: 'Model' },
+  { name: 'profile_id', label: 'Profile' }
 ] as const
 export type SpendGroup = (typeof SPEND_GROUPS)[number]['name']
 
@@ -35,10 +37,44 @@ export function describeSpend(rows: readonly SumsRow[], groups: readonly SpendGr
   const spend = [...byNames.values()].map(of =>
     addRows(
       of,
-      groups.map(group => of[0]?.[group] ?? '(none)')
+      groups.map(group => of[0]?.[group] || NONE)
     )
   )
   return spend.filter(row => row.costs.size > 0 || row.unpricedTokens > 0).sort(compareBy(groups))
+}
+
+/** The groups that the address names, such as `day,model`; each key where it names none. */
+export function readSpendGroups(text: string | undefined): SpendGroup[] {
+  const names = text === undefined ? ['api_key_name'] : text.split(',')
+  return SPEND_GROUPS.map(({ name }) => name).filter(name => names.includes(name))
+}
+
+/** The filter of the records of a group; undefined where no filter selects them. */
+export function filterOfSpend(group: SpendGroup, name: string): Readonly<Record<string, string>> | undefined {
+  if (name === NONE || name === OTHERS || isMadeUp(group, name)) return undefined
+  // A day of UTC, to its last millisecond.
+  if (group === 'day') return { from: `${name}T00:00:00.000Z`, to: `${name}T23:59:59.999Z` }
+  return { [group === 'api_key_name' ? 'key' : group]: name }
+}
+
+/** The currency of all costs; undefined where there are several, or none. */
+export function readCurrency(rows: readonly Priced[]): string | undefined {
+  const currencies = [...addCosts(rows).keys()]
+  return currencies.length === 1 ? currencies[0] : undefined
+}
+
+/** Costs over time: a series of each of the most expensive names, and one of the others. */
+export function describeCourse(rows: readonly SumsRow[], parts: readonly number[], group: SpendGroup): Series[] {
+  const byName = Map.groupBy(rows, row => row[group] || NONE)
+  const sum = (of: readonly SumsRow[]) => of.reduce((total, { cost }) => total + (cost ?? 0), 0)
+  const series = (label: string, of: readonly SumsRow[], more: Pick<Series, 'color'> = {}): Series => {
+    const byPart = Map.groupBy(of, readPart)
+    return { label, whole: sum(of), values: parts.map(part => sum(byPart.get(part) ?? [])), ...more }
+  }
+  const sorted = [...byName].filter(([, of]) => sum(of) > 0).sort(([, one], [, other]) => sum(other) - sum(one))
+  const rest = sorted.slice(GROUPS_MAX).flatMap(([, of]) => of)
+  const shown = sorted.slice(0, GROUPS_MAX).map(([name, of]) => series(name, of))
+  return rest.length === 0 ? shown : [...shown, series(OTHERS, rest, { color: '--others' })]
 }
 
 /** All rows as one. */

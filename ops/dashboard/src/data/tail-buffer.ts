@@ -1,6 +1,6 @@
 // The newest records of the live tail. Texts are kept as they arrived and read only when a row is shown: of 100,000 records that arrive at
 // once, a page reads the few that fit on the screen.
-import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
+import type { TrafficSummary } from './api.ts'
 
 export interface TailBuffer {
   /** Records that arrived since the start or the last `clear`. */

@@ -1,38 +1,65 @@
 // Rows of records: the live tail and the list show the same columns.
-import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
-import { formatCount, formatDateTime, formatDuration, formatText, formatTime, UNKNOWN } from '../data/format.ts'
+import type { TrafficSummary } from '../data/api.ts'
+import type { RecordColumn } from '../data/columns.ts'
+import { formatDateTime, formatText, formatTime } from '../data/format.ts'
 
-export const COLUMNS = ['Time', 'Request', 'Model', 'Key', 'Status', 'Latency', 'Tokens', 'Error'] as const
+/** Pixels of the two columns that are always there, and of one that takes what is left. */
+const TIME_WIDTH = { short: 118, dated: 142 }
+const STATUS_WIDTH = 66
+const FLEXIBLE_WIDTH = 176
 
-export function RecordColumns() {
+interface ColumnsProps {
+  readonly columns: readonly RecordColumn[]
+  /** With the date, where records of several days are together. */
+  readonly isDated?: boolean
+}
+
+/** Below this the table scrolls. */
+export function widthOf({ columns, isDated = false }: ColumnsProps): string {
+  const widths = columns.map(({ width }) => width ?? FLEXIBLE_WIDTH)
+  return `${widths.reduce((sum, width) => sum + width, STATUS_WIDTH + (isDated ? TIME_WIDTH.dated : TIME_WIDTH.short))}px`
+}
+
+export function RecordColumns({ columns, isDated = false }: ColumnsProps) {
   return (
-    <thead>
-      <tr>
-        {COLUMNS.map(name => (
-          <th key={name} scope="col" class={`column-${name.toLowerCase()}`}>
-            {name}
-          </th>
+    <>
+      <colgroup>
+        <col style={{ width: `${isDated ? TIME_WIDTH.dated : TIME_WIDTH.short}px` }} />
+        <col style={{ width: `${STATUS_WIDTH}px` }} />
+        {columns.map(({ name, width }) => (
+          <col key={name} style={{ width: width === undefined ? undefined : `${width}px` }} />
         ))}
-      </tr>
-    </thead>
+      </colgroup>
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Status</th>
+          {columns.map(({ name, label, isNumber }) => (
+            <th key={name} scope="col" class={isNumber ? 'number' : undefined}>
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+    </>
   )
 }
 
-export interface RecordRowProps {
+export interface RecordRowProps extends ColumnsProps {
   /** Absent where a record could not be read. */
   readonly record: TrafficSummary | undefined
   /** Place in the whole table, where only some of its rows are in the page. */
   readonly index?: number
-  /** With the date, where records of several days are together. */
-  readonly isDated?: boolean
   readonly onOpen: (record: TrafficSummary) => void
+  /** Restricts the list to records with the same value. */
+  readonly onFilter: (name: string, value: string) => void
 }
 
-export function RecordRow({ record, index, isDated = false, onOpen }: RecordRowProps) {
+export function RecordRow({ record, index, columns, isDated = false, onOpen, onFilter }: RecordRowProps) {
   if (record === undefined) {
     return (
       <tr class="record" aria-rowindex={index}>
-        <td colSpan={COLUMNS.length}>A record that could not be read</td>
+        <td colSpan={columns.length + 2}>A record that could not be read</td>
       </tr>
     )
   }
@@ -41,21 +68,55 @@ export function RecordRow({ record, index, isDated = false, onOpen }: RecordRowP
     <tr class="record" aria-rowindex={index} onClick={() => onOpen(record)}>
       <td class="column-time">
         <button type="button" class="link" title={formatDateTime(record.created_at)}>
-          {isDated ? formatDateTime(record.created_at) : formatTime(record.created_at)}
+          {isDated
+            ? formatDateTime(record.created_at).slice('YYYY-'.length, -'.mmm'.length)
+            : formatTime(record.created_at)}
         </button>
       </td>
-      <td class="column-request">
-        <span class="method">{formatText(record.method)}</span> {formatText(record.route)}
-      </td>
-      <td class="column-model">{formatText(record.model_requested ?? record.model_effective)}</td>
-      <td class="column-key">{formatText(record.api_key_name)}</td>
       <td class="column-status">
         <Status record={record} />
       </td>
-      <td class="column-latency">{formatDuration(record.latency_ms)}</td>
-      <td class="column-tokens">{describeTokens(record)}</td>
-      <td class="column-error">{record.error_type === null ? '' : formatText(record.error_type)}</td>
+      {columns.map(column => (
+        <Cell key={column.name} column={column} record={record} onFilter={onFilter} />
+      ))}
     </tr>
+  )
+}
+
+interface CellProps {
+  readonly column: RecordColumn
+  readonly record: TrafficSummary
+  readonly onFilter: RecordRowProps['onFilter']
+}
+
+function Cell({ column, record, onFilter }: CellProps) {
+  const { name, label, isNumber = false, read } = column
+  const filter = column.filter?.(record)
+  const text = read(record)
+  return (
+    <td class={isNumber ? `column-${name} number` : `column-${name}`} title={text}>
+      {name === 'request' ? (
+        <>
+          <span class="method">{formatText(record.method)}</span> {formatText(record.route)}
+        </>
+      ) : (
+        text
+      )}
+      {filter !== undefined && (
+        <button
+          type="button"
+          class="only"
+          // Arrow keys lead to it from the button of the row.
+          tabIndex={-1}
+          aria-label={`Only ${label.toLowerCase()} ${filter[1]}`}
+          title={`Only ${label.toLowerCase()} ${filter[1]}`}
+          onClick={event => {
+            event.stopPropagation()
+            onFilter(...filter)
+          }}
+        />
+      )}
+    </td>
   )
 }
 
@@ -66,19 +127,29 @@ export function Status({ record }: { record: TrafficSummary }) {
   return <span class={`status ${level}`}>{formatText(status)}</span>
 }
 
-function describeTokens({ input_tokens: input, output_tokens: output }: TrafficSummary): string {
-  if (typeof input !== 'number' && typeof output !== 'number') return UNKNOWN
-  return `${formatCount(input)} → ${formatCount(output)}`
-}
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 
-/** Arrow keys go from one row's button to the next, so that a table needs one press of Tab. */
+/**
+ * Arrow keys go from one row's first button to the next, so that a table needs one press of Tab, and along the buttons of a row.
+ */
 export function moveBetweenRows(event: KeyboardEvent): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  if (step === undefined || !(event.target instanceof HTMLButtonElement)) return
+  if (!(event.target instanceof HTMLButtonElement)) return
   const row = event.target.closest('tr')
-  const next = step > 0 ? row?.nextElementSibling : row?.previousElementSibling
-  const button = next?.querySelector('button')
+  const button = findRowButton(row, event.key) ?? findCellButton(row, event.target, event.key)
   if (button == null) return
   event.preventDefault()
   button.focus()
+}
+
+function findRowButton(row: HTMLTableRowElement | null, key: string): HTMLButtonElement | null | undefined {
+  const step = STEPS[key]
+  if (step === undefined) return undefined
+  return (step > 0 ? row?.nextElementSibling : row?.previousElementSibling)?.querySelector('button')
+}
+
+function findCellButton(row: HTMLTableRowElement | null, from: HTMLButtonElement, key: string) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[key]
+  if (step === undefined || row === null) return undefined
+  const buttons = [...row.querySelectorAll('button')]
+  return buttons[buttons.indexOf(from) + step]
 }

@@ -1,8 +1,8 @@
 // Replay and redaction of one record. Both ask first: one costs tokens, the other cannot be undone.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { PAYLOAD_FIELDS, type PayloadField, type TrafficSummary } from '../../../../shared/traffic/query.ts'
-import type { RedactResult, ReplayResult } from '../data/api.ts'
+import { PAYLOAD_FIELDS, type PayloadField } from '../../../../shared/traffic/query.ts'
+import type { RedactResult, ReplayResult, TrafficSummary } from '../data/api.ts'
 import { Json } from '../parts/json.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { explainFailure, useSession } from '../session.ts'

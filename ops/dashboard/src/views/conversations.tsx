@@ -1,49 +1,67 @@
 // The stored conversations of Responses, the one that was used last first, and the turns of the one that is opened. Shown only where
 // responses are stored.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useNavigation } from '../address.ts'
+import { writeAddress } from '../data/address.ts'
 import type { Api, Thread } from '../data/api.ts'
 import { describeItem } from '../data/describe-item.ts'
-import { formatBytes, formatCount, formatDateTime, formatText } from '../data/format.ts'
+import { formatBytes, formatCount, formatDateTime, formatMinute, formatText } from '../data/format.ts'
 import { useLoaded } from '../loaded.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { moveBetweenRows } from '../parts/record-rows.tsx'
+import { Refresh, readsRefresh } from '../parts/refresh.tsx'
+import { ViewHead } from '../parts/view-head.tsx'
 
-const COLUMNS = ['Last use', 'Owner', 'Model', 'Turns', 'Size', 'Begun', 'Id']
+const COLUMNS = ['Last use', 'Kind', 'Key', 'Model', 'Turns', 'Size', 'Begun', 'Id']
+const REFRESH_MS = 15_000
 
 export function Conversations() {
+  const { params, set } = useNavigation()
   /** Cursors of the pages up to this one; the first page has none. */
   const [cursors, setCursors] = useState<readonly string[]>([])
-  const [opened, setOpened] = useState<Thread>()
-  const ask = useCallback((api: Api, signal: AbortSignal) => api.threads(cursors.at(-1), signal), [cursors])
-  const { value: page, message } = useLoaded(ask)
+  const cursor = cursors.at(-1)
+  const ask = useCallback((api: Api, signal: AbortSignal) => api.threads(cursor, signal), [cursor])
+  const refreshes = readsRefresh(params) && cursor === undefined && params.id === undefined
+  const loaded = useLoaded(ask, { everyMs: refreshes ? REFRESH_MS : undefined })
+  const { value: page, message, atMs, isLoading, reload } = loaded
+  const opened = page?.data.find(({ id }) => id === params.id)
   return (
     <section class="view" aria-labelledby="conversations-title">
-      <h2 id="conversations-title">Conversations</h2>
+      <ViewHead name="conversations" title="Conversations">
+        <Refresh atMs={atMs} isLoading={isLoading} onRefresh={reload} />
+      </ViewHead>
       {message !== undefined && <Notice kind="error">{message}</Notice>}
       {page === undefined && message === undefined && <p class="empty">Loading…</p>}
-      {page?.data.length === 0 && <p class="empty">No response is stored.</p>}
+      {page?.data.length === 0 && <p class="card empty">No response is stored.</p>}
       {page !== undefined && page.data.length > 0 && (
-        <FiguresTable label="Conversations" columns={COLUMNS} hasTexts onKeyDown={moveBetweenRows}>
+        <FiguresTable
+          label="Conversations"
+          columns={COLUMNS}
+          texts={['Kind', 'Key', 'Model', 'Begun', 'Id']}
+          onKeyDown={moveBetweenRows}
+        >
           {page.data.map(thread => (
-            <Row key={thread.id} thread={thread} onOpen={setOpened} />
+            <Row key={thread.id} thread={thread} onOpen={({ id }) => set({ id })} />
           ))}
         </FiguresTable>
       )}
-      <div class="tools pages">
-        <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
-          Newer
-        </button>
-        <p class="count">Page {cursors.length + 1}</p>
-        <button
-          type="button"
-          disabled={page?.next_cursor == null}
-          onClick={() => page?.next_cursor && setCursors([...cursors, page.next_cursor])}
-        >
-          Older
-        </button>
-      </div>
-      {opened !== undefined && <Turns thread={opened} onClose={() => setOpened(undefined)} />}
+      {(cursors.length > 0 || page?.next_cursor != null) && (
+        <div class="tools pages">
+          <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
+            Newer
+          </button>
+          <p class="count">Page {cursors.length + 1}</p>
+          <button
+            type="button"
+            disabled={page?.next_cursor == null}
+            onClick={() => page?.next_cursor && setCursors([...cursors, page.next_cursor])}
+          >
+            Older
+          </button>
+        </div>
+      )}
+      {opened !== undefined && <Turns thread={opened} onClose={() => set({ id: undefined })} />}
     </section>
   )
 }
@@ -53,15 +71,24 @@ function Row({ thread, onOpen }: { thread: Thread; onOpen: (thread: Thread) => v
     <tr>
       <th scope="row">
         <button type="button" class="link" onClick={() => onOpen(thread)}>
-          {formatDateTime(thread.updated_at)}
+          {formatMinute(thread.updated_at)}
         </button>
       </th>
-      <td>{formatText(thread.owner)}</td>
+      <td class="faint">{thread.kind}</td>
+      <td>
+        {thread.owner === '' ? (
+          formatText(null)
+        ) : (
+          <a href={writeAddress('records', { key: thread.owner })}>{thread.owner}</a>
+        )}
+      </td>
       <td>{formatText(thread.model)}</td>
       <td>{formatCount(thread.turns)}</td>
       <td>{formatBytes(thread.bytes)}</td>
-      <td>{formatDateTime(thread.created_at)}</td>
-      <td>{thread.id}</td>
+      <td>{formatMinute(thread.created_at)}</td>
+      <td>
+        <code>{thread.id}</code>
+      </td>
     </tr>
   )
 }
@@ -73,11 +100,13 @@ function Turns({ thread, onClose }: { thread: Thread; onClose: () => void }) {
   useEffect(() => dialog.current?.showModal(), [])
   return (
     <dialog class="detail" ref={dialog} onClose={onClose} aria-labelledby="turns-title">
-      <div class="tools">
+      <div class="detail-head">
         <h3 id="turns-title">{thread.id}</h3>
-        <button type="button" class="close" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
+        <div class="detail-tools">
+          <button type="button" class="close" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
       </div>
       <p class="hint">
         {formatText(thread.owner)}, {formatCount(thread.turns)} turns, {formatBytes(thread.bytes)}

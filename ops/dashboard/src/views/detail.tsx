@@ -2,9 +2,10 @@
 // when it is asked for, because every reading of content is audited.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
-import { describeRecord, listTimings } from '../data/describe-record.ts'
-import { formatCount, formatDateTime, formatText } from '../data/format.ts'
+import { writeAddress } from '../data/address.ts'
+import type { TrafficSummary } from '../data/api.ts'
+import { describeFailure, describeRecord, type Fact, listTimings } from '../data/describe-record.ts'
+import { formatCount, formatDateTime, formatText, shortenRevision } from '../data/format.ts'
 import { formatCost } from '../data/spend.ts'
 import { Json } from '../parts/json.tsx'
 import { Notice } from '../parts/notice.tsx'
@@ -16,9 +17,12 @@ import { Redact, Replay } from './actions.tsx'
 export interface DetailProps {
   readonly record: TrafficSummary
   readonly onClose: () => void
+  /** Open the records beside it in a list; absent where there is none. */
+  readonly onNewer?: (() => void) | undefined
+  readonly onOlder?: (() => void) | undefined
 }
 
-export function Detail({ record: given, onClose }: DetailProps) {
+export function Detail({ record: given, onClose, onNewer, onOlder }: DetailProps) {
   const session = useSession()
   const dialog = useRef<HTMLDialogElement>(null)
   const [record, setRecord] = useState(given)
@@ -30,47 +34,79 @@ export function Detail({ record: given, onClose }: DetailProps) {
     await session.api.find(record.id).then(setRecord, (error: unknown) => explainFailure(error, session))
   }
 
+  const failure = describeFailure(record)
   const { input_tokens: input, output_tokens: output, total_tokens: total } = record
+  const hasTokens = typeof input === 'number' || typeof output === 'number'
   return (
     <dialog class="detail" ref={dialog} onClose={onClose} aria-labelledby="detail-title">
-      <div class="tools">
+      <div class="detail-head">
+        <Status record={record} />
         <h3 id="detail-title">
           <span class="method">{formatText(record.method)}</span> {formatText(record.route)}
         </h3>
-        <Status record={record} />
-        <button type="button" class="close" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
+        <div class="detail-tools">
+          {(onNewer !== undefined || onOlder !== undefined) && (
+            <>
+              <button type="button" disabled={onNewer === undefined} onClick={onNewer}>
+                Newer
+              </button>
+              <button type="button" disabled={onOlder === undefined} onClick={onOlder}>
+                Older
+              </button>
+            </>
+          )}
+          <button type="button" class="close" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
       </div>
-      <p class="hint">{formatDateTime(record.created_at)}</p>
-      {record.error_type !== null && (
-        <p class="failure">
-          {formatText(record.error_type)}
-          {record.error_message !== null && `: ${formatText(record.error_message)}`}
-        </p>
+      <p class="hint">
+        {formatDateTime(record.created_at)} ·{' '}
+        <a href={writeAddress('records', { id: record.id })}>address of this record</a>
+      </p>
+      {failure !== undefined && (
+        <div class="failure">
+          <p>
+            <a
+              href={writeAddress(
+                'records',
+                record.error_code ? { error_code: failure.code } : { error_type: failure.code }
+              )}
+            >
+              {failure.code}
+            </a>
+            {failure.field !== undefined && (
+              <>
+                {' '}
+                at <code>{formatText(failure.field)}</code>
+              </>
+            )}
+          </p>
+          {failure.message !== undefined && <p>{formatText(failure.message)}</p>}
+          <p class="hint">{describePlace(record)}</p>
+        </div>
       )}
 
       <Part title="Timings">
         <Timings timings={listTimings(record)} />
       </Part>
-      <Part title="Tokens">
-        <p class="tokens">
-          <b>{formatCount(input)}</b> input, <b>{formatCount(output)}</b> output, <b>{formatCount(total)}</b> in total
-          {record.cost !== null && (
-            <>
-              , at a cost of <b>{formatCost(record)}</b>
-            </>
-          )}
-        </p>
-      </Part>
+      {hasTokens && (
+        <Part title="Tokens">
+          <p>
+            <b>{formatCount(input)}</b> input, <b>{formatCount(output)}</b> output, <b>{formatCount(total)}</b> in total
+            {record.cost !== null && (
+              <>
+                , at a cost of <b>{formatCost(record)}</b>
+              </>
+            )}
+          </p>
+        </Part>
+      )}
       {describeRecord(record).map(({ title, facts }) => (
         <Part key={title} title={title}>
           <dl class="facts">
-            {facts.map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{formatText(value)}</dd>
-              </div>
+            {facts.map(fact => (
+              <FactRow key={fact[0]} fact={fact} />
             ))}
           </dl>
         </Part>
@@ -104,6 +140,36 @@ export function Detail({ record: given, onClose }: DetailProps) {
         <Json label="Metadata" value={record.metadata} />
       </details>
     </dialog>
+  )
+}
+
+/** Where it failed: behind the gateway, at it, or before a model was chosen. */
+function describePlace({ profile_id, alias, upstream_status_code: status, api_key_name: key }: TrafficSummary): string {
+  return [
+    alias && `alias ${alias}`,
+    profile_id ? `profile ${profile_id}` : 'not sent to a provider',
+    status !== null && status !== undefined && `provider status ${status}`,
+    key && `key ${key}`
+  ]
+    .filter(Boolean)
+    .join(' · ')
+}
+
+function FactRow({ fact: [name, value, filter] }: { fact: Fact }) {
+  const text = formatText(value)
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        {filter === undefined ? (
+          <span title={text}>{shortenRevision(text)}</span>
+        ) : (
+          <a href={writeAddress('records', { [filter]: text })} title="Records with the same value">
+            {text}
+          </a>
+        )}
+      </dd>
+    </div>
   )
 }
 

@@ -1,8 +1,14 @@
-// The keys of clients and their groups: what they may use, and what they use now. The page never gets a secret.
-import type { Api } from '../data/api.ts'
-import { formatCount, formatDate, formatMinute } from '../data/format.ts'
+// The keys of clients and their groups: what they may use, what they use now, and what they did in a range of time. The page never gets a
+// secret.
+import { useCallback } from 'preact/hooks'
+import { useNavigation } from '../address.ts'
+import { keepRange, writeAddress } from '../data/address.ts'
+import type { Api, SumsRow } from '../data/api.ts'
+import { readErrorRate } from '../data/figures.ts'
+import { formatAgo, formatCount, formatDate, formatDateTime, formatPercent, shortenRevision } from '../data/format.ts'
 import {
   type CountedLimit,
+  findKeys,
   type GatewayKey,
   type KeyGroup,
   type Keys as KeysAnswer,
@@ -12,46 +18,103 @@ import {
   readMeter,
   STATE_TITLES
 } from '../data/keys.ts'
+import { alignRange, boundsOf, chooseBucket, DEFAULT_RANGE, readRange } from '../data/ranges.ts'
+import { formatCost } from '../data/spend.ts'
+import { useLoaded } from '../loaded.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
 import { LoadedView } from '../parts/loaded-view.tsx'
 import { MeterCell } from '../parts/meter.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { usePolled } from '../polled.ts'
+import { RangeBar } from '../parts/range-bar.tsx'
+import { Refresh, readsRefresh } from '../parts/refresh.tsx'
+import { ViewHead } from '../parts/view-head.tsx'
+import { rateLevel } from './overview/tiles.tsx'
 
 const REFRESH_MS = 2_000
+const SUMS_REFRESH_MS = 15_000
+/** A text to find a key by is for long lists. */
+const FINDABLE_MIN = 12
 
 const ask = (api: Api, signal: AbortSignal) => api.keys(signal)
 
+async function loadSums(api: Api, time: string, signal: AbortSignal): Promise<readonly SumsRow[]> {
+  const now = Date.now()
+  const range = readRange(JSON.parse(time), now) ?? { fromMs: now - 3_600_000, toMs: now }
+  const bucket = chooseBucket(range, now)
+  return api.sums({ ...boundsOf(alignRange(range, bucket)), by: ['api_key_name'], bucket }, signal).catch(() => [])
+}
+
 export function Keys() {
-  const loaded = usePolled(ask, REFRESH_MS)
+  const { params } = useNavigation()
+  const refreshes = readsRefresh(params)
+  const loaded = useLoaded(ask, { everyMs: refreshes ? REFRESH_MS : undefined })
+  const time = JSON.stringify(keepRange(params, DEFAULT_RANGE))
+  const askSums = useCallback((api: Api, signal: AbortSignal) => loadSums(api, time, signal), [time])
+  const sums = useLoaded(askSums, { everyMs: refreshes ? SUMS_REFRESH_MS : undefined, keeps: true })
   return (
     <section class="view" aria-labelledby="keys-title">
-      <h2 id="keys-title">Keys</h2>
-      <LoadedView loaded={loaded}>{keys => <KeysView keys={keys} />}</LoadedView>
+      <ViewHead name="keys" title="Keys" note={loaded.value && describeOrigin(loaded.value)}>
+        <RangeBar fallback={DEFAULT_RANGE} />
+        <Refresh atMs={loaded.atMs} isLoading={false} onRefresh={loaded.reload} />
+      </ViewHead>
+      <LoadedView loaded={loaded}>
+        {keys => <KeysView keys={keys} sums={sums.value ?? []} nowMs={loaded.atMs ?? Date.now()} />}
+      </LoadedView>
     </section>
   )
 }
 
-function KeysView({ keys: { data, groups, currency, keys_revision: revision } }: { keys: KeysAnswer }) {
+function describeOrigin({ data, keys_revision: revision }: KeysAnswer) {
+  if (data.length === 0) return undefined
+  if (revision === null) return 'There is no keys file; keys of the settings have no limits.'
+  return (
+    <>
+      Revision{' '}
+      <span class="revision" title={revision}>
+        {shortenRevision(revision)}
+      </span>
+    </>
+  )
+}
+
+interface KeysViewProps {
+  readonly keys: KeysAnswer
+  readonly sums: readonly SumsRow[]
+  readonly nowMs: number
+}
+
+function KeysView({ keys: { data, groups, currency }, sums, nowMs }: KeysViewProps) {
+  const { params, set } = useNavigation()
   if (data.length === 0) return <p class="card empty">The gateway has no keys: every client is admitted.</p>
   const limits = listUsedLimits(data)
   const titles = (names: typeof limits) => names.map(name => LIMIT_TITLES[name])
   const isSilent = data.some(({ limits, usage }) => usage === null && Object.keys(limits).length > 0)
+  const found = findKeys(data, params.find ?? '')
+  const sumsOf = new Map(sums.map(row => [row.api_key_name ?? '', row]))
   return (
     <>
-      <p class="count">
-        {revision === null ? (
-          'There is no keys file; keys of the settings have no limits.'
-        ) : (
-          <>
-            Revision <span class="revision">{revision}</span>
-          </>
-        )}
-      </p>
+      {(data.length >= FINDABLE_MIN || params.find !== undefined) && (
+        <label class="inline">
+          <span>Find</span>
+          <input type="search" value={params.find ?? ''} onChange={event => set({ find: event.currentTarget.value })} />
+        </label>
+      )}
       {isSilent && <Notice kind="info">What is used now is not known at the moment.</Notice>}
-      <FiguresTable label="Keys" columns={['Key', 'State', 'Models', ...titles(limits), 'Last used']} hasTexts>
-        {data.map(key => (
-          <KeyRow key={key.name} gatewayKey={key} limits={limits} currency={currency} />
+      <FiguresTable
+        label="Keys"
+        columns={['Key', 'State', ...titles(limits), 'Requests', 'Failed', 'Cost', 'Last used', 'Models']}
+        texts={['State', ...titles(limits), 'Models']}
+        note={found.length < data.length && `${found.length} of ${data.length} keys.`}
+      >
+        {found.map(key => (
+          <KeyRow
+            key={key.name}
+            gatewayKey={key}
+            limits={limits}
+            currency={currency}
+            sums={sumsOf.get(key.name)}
+            nowMs={nowMs}
+          />
         ))}
       </FiguresTable>
       {groups.length > 0 && <Groups groups={groups} currency={currency} />}
@@ -64,13 +127,21 @@ interface RowProps {
   readonly currency: string | null
 }
 
-function KeyRow({ gatewayKey, ...row }: RowProps & { gatewayKey: GatewayKey }) {
+function KeyRow({
+  gatewayKey,
+  sums,
+  nowMs,
+  ...row
+}: RowProps & { gatewayKey: GatewayKey; sums: SumsRow | undefined; nowMs: number }) {
+  const { params } = useNavigation()
   const { name, group, origin, state, metadata, expires_at: expiresAt, last_used_at: lastUsedAt } = gatewayKey
   const facts = Object.entries(metadata).map(([member, value]) => `${member}: ${value}`)
+  const time = keepRange(params, DEFAULT_RANGE)
+  const rate = readErrorRate(sums)
   return (
     <tr>
       <th scope="row">
-        <a class="key-link" href={`#records?${new URLSearchParams({ key: name })}`} title="The requests of this key">
+        <a href={writeAddress('records', { key: name })} title="The requests of this key">
           {name}
         </a>
         {group !== null && <span class="hint">group {group}</span>}
@@ -85,9 +156,26 @@ function KeyRow({ gatewayKey, ...row }: RowProps & { gatewayKey: GatewayKey }) {
         <span class={`status ${STATE_LEVELS[state]}`}>{STATE_TITLES[state]}</span>
         {expiresAt !== null && <span class="hint">until {formatDate(expiresAt)}</span>}
       </td>
-      <Models models={gatewayKey.models} />
       <Meters holder={gatewayKey} {...row} />
-      <td>{formatMinute(lastUsedAt)}</td>
+      <td>
+        {sums === undefined ? (
+          <span class="faint">0</span>
+        ) : (
+          <a href={writeAddress('records', { ...time, key: name })}>{formatCount(sums.requests)}</a>
+        )}
+      </td>
+      <td class={rateLevel(rate)}>
+        {rate === null || sums?.errors === 0 ? (
+          <span class="faint">{rate === null ? '–' : '0'}</span>
+        ) : (
+          <a href={writeAddress('records', { ...time, key: name, has_error: 'true' })}>
+            {formatCount(sums?.errors)} ({formatPercent(rate)})
+          </a>
+        )}
+      </td>
+      <td>{sums === undefined ? '–' : formatCost(sums)}</td>
+      <td title={formatDateTime(lastUsedAt)}>{formatAgo(lastUsedAt, nowMs)}</td>
+      <Models models={gatewayKey.models} />
     </tr>
   )
 }
@@ -103,23 +191,21 @@ const STATE_LEVELS = {
 function Groups({ groups, currency }: { groups: readonly KeyGroup[]; currency: string | null }) {
   const limits = listUsedLimits(groups)
   return (
-    <>
-      <h3>Groups</h3>
-      <FiguresTable
-        label="Groups"
-        columns={['Group', 'Keys', 'Models', ...limits.map(name => LIMIT_TITLES[name])]}
-        hasTexts
-      >
-        {groups.map(group => (
-          <tr key={group.name}>
-            <th scope="row">{group.name}</th>
-            <td>{formatCount(group.keys)}</td>
-            <Models models={group.models} />
-            <Meters holder={group} limits={limits} currency={currency} />
-          </tr>
-        ))}
-      </FiguresTable>
-    </>
+    <FiguresTable
+      label="Groups"
+      title="Groups"
+      columns={['Group', 'Keys', ...limits.map(name => LIMIT_TITLES[name]), 'Models']}
+      texts={[...limits.map(name => LIMIT_TITLES[name]), 'Models']}
+    >
+      {groups.map(group => (
+        <tr key={group.name}>
+          <th scope="row">{group.name}</th>
+          <td>{formatCount(group.keys)}</td>
+          <Meters holder={group} limits={limits} currency={currency} />
+          <Models models={group.models} />
+        </tr>
+      ))}
+    </FiguresTable>
   )
 }
 

@@ -1,22 +1,29 @@
 // The live tail. Records are counted and kept outside of the component; the page draws once for each frame, and only the rows in sight.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
+import { useNavigation } from '../address.ts'
+import type { TrafficSummary } from '../data/api.ts'
+import { readColumns } from '../data/columns.ts'
 import { formatCount } from '../data/format.ts'
 import { createTailBuffer } from '../data/tail-buffer.ts'
 import { followTail, type TailState } from '../data/tail-feed.ts'
+import { ColumnChoice } from '../parts/column-choice.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { COLUMNS, moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
+import { moveBetweenRows, RecordColumns, RecordRow, widthOf } from '../parts/record-rows.tsx'
 import { Scroller } from '../parts/scroller.tsx'
+import { ViewHead } from '../parts/view-head.tsx'
 import { useSession } from '../session.ts'
 import { Detail } from './detail.tsx'
 
 const ROWS_MAX = 1000
-/** As the style sheet has it. */
-const ROW_HEIGHT = 34
+/** As the style sheet has it: a row of a narrow screen has two lines. */
+const ROW_HEIGHTS = { wide: 30, narrow: 58 }
+const NARROW = '(max-width: 640px)'
 /** Rows outside of the visible part, so that scrolling and the arrow keys find them. */
 const ROWS_AROUND = 8
 
 export function Live() {
+  const { params, go } = useNavigation()
+  const columns = readColumns(params.columns)
   const tail = useTail()
   const { shown, isPaused, waiting } = tail
   const [opened, setOpened] = useState<TrafficSummary>()
@@ -32,35 +39,54 @@ export function Live() {
     return () => resizing.disconnect()
   }, [measure])
 
-  const first = Math.max(0, Math.floor(sight.top / ROW_HEIGHT) - ROWS_AROUND)
-  const last = Math.min(shown.size, Math.ceil((sight.top + sight.height) / ROW_HEIGHT) + ROWS_AROUND)
+  // Read with each drawing: a turned screen measures the scroller again.
+  const rowHeight = matchMedia(NARROW).matches ? ROW_HEIGHTS.narrow : ROW_HEIGHTS.wide
+  const first = Math.max(0, Math.floor(sight.top / rowHeight) - ROWS_AROUND)
+  const last = Math.min(shown.size, Math.ceil((sight.top + sight.height) / rowHeight) + ROWS_AROUND)
   const places = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index)
   return (
     <section class="view" aria-labelledby="live-title">
-      <div class="tools">
-        <h2 id="live-title">Live</h2>
+      <ViewHead
+        name="live"
+        title="Live"
+        note={
+          <span data-testid="received">
+            {formatCount(tail.received)} received
+            {waiting > 0 && `, ${formatCount(waiting)} since the pause`}
+            {tail.skipped > 0 && `, ${formatCount(tail.skipped)} left out`}
+          </span>
+        }
+      >
         <TailStatus state={tail.state} isPaused={isPaused} />
-        <p class="count" data-testid="received">
-          {formatCount(tail.received)} received
-          {waiting > 0 && `, ${formatCount(waiting)} since the pause`}
-          {tail.skipped > 0 && `, ${formatCount(tail.skipped)} left out`}
-        </p>
+        <ColumnChoice />
         <button type="button" aria-pressed={isPaused} onClick={tail.togglePause}>
           {isPaused ? 'Resume' : 'Pause'}
         </button>
         <button type="button" onClick={tail.clear} disabled={tail.received === 0}>
           Clear
         </button>
-      </div>
+      </ViewHead>
       <Scroller class="card scroller" label="Newest records" element={scroller} onScroll={measure}>
-        <table class="records" aria-rowcount={shown.size + 1} onKeyDown={moveBetweenRows}>
-          <RecordColumns />
+        <table
+          class="records"
+          style={{ '--width': widthOf({ columns }) }}
+          aria-rowcount={shown.size + 1}
+          onKeyDown={moveBetweenRows}
+        >
+          <RecordColumns columns={columns} />
           <tbody>
-            <Spacer rows={first} />
+            <Spacer height={first * rowHeight} />
             {places.map(place => (
-              <RecordRow key={shown.keyAt(place)} record={shown.at(place)} index={place + 2} onOpen={setOpened} />
+              <RecordRow
+                key={shown.keyAt(place)}
+                record={shown.at(place)}
+                index={place + 2}
+                columns={columns}
+                onOpen={setOpened}
+                onFilter={(name, value) => go('records', { [name]: value, columns: params.columns })}
+              />
             ))}
-            <Spacer rows={shown.size - last} />
+            <Spacer height={(shown.size - last) * rowHeight} />
           </tbody>
         </table>
         {shown.size === 0 && <p class="empty">No requests yet. They appear here when they end.</p>}
@@ -71,11 +97,11 @@ export function Live() {
 }
 
 /** In place of the rows that are out of sight. */
-function Spacer({ rows }: { rows: number }) {
-  if (rows <= 0) return null
+function Spacer({ height }: { height: number }) {
+  if (height <= 0) return null
   return (
     <tr>
-      <td class="spacer" colSpan={COLUMNS.length} style={{ height: `${rows * ROW_HEIGHT}px` }} />
+      <td class="spacer" colSpan={2} style={{ height: `${height}px` }} />
     </tr>
   )
 }

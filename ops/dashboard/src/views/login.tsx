@@ -6,13 +6,15 @@ import { Notice } from '../parts/notice.tsx'
 export interface LoginProps {
   /** Why the last session ended. */
   readonly message: string | undefined
-  readonly onKey: (key: string) => void
+  /** @param isRemembered as long as the browser's tab is open. */
+  readonly onKey: (key: string, isRemembered: boolean) => void
 }
 
 export function Login({ message, onKey }: LoginProps) {
   const input = useRef<HTMLInputElement>(null)
   const [failure, setFailure] = useState(message)
   const [isChecking, setChecking] = useState(false)
+  const [isRemembered, setRemembered] = useState(false)
 
   useEffect(() => input.current?.focus(), [])
 
@@ -24,7 +26,7 @@ export function Login({ message, onKey }: LoginProps) {
     setFailure(undefined)
     try {
       await createApi({ key, base: document.baseURI }).checkKey()
-      onKey(key)
+      onKey(key, isRemembered)
     } catch (error) {
       // A header cannot hold every character, and then the browser refuses to send it.
       setFailure(error instanceof ApiError ? error.message : 'The admin key is wrong.')
@@ -37,13 +39,17 @@ export function Login({ message, onKey }: LoginProps) {
     <form class="card login" onSubmit={submit} autocomplete="off">
       <label for="key">Admin key</label>
       <input id="key" ref={input} type="password" autocomplete="off" spellcheck={false} required />
+      <label class="inline remember">
+        <input type="checkbox" checked={isRemembered} onChange={event => setRemembered(event.currentTarget.checked)} />
+        <span>Remember it until this tab is closed</span>
+      </label>
       <button type="submit" class="primary" disabled={isChecking}>
         {isChecking ? 'Checking…' : 'Open'}
       </button>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
       <p class="hint">
-        The value of GATEWAY_ADMIN_API_KEY. It stays in this page's memory and is forgotten when the page is closed or
-        locked.
+        The value of GATEWAY_ADMIN_API_KEY. Unless it is remembered, it stays in this page's memory and is forgotten
+        when the page is reloaded, closed or locked.
       </p>
     </form>
   )

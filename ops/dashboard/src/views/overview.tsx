@@ -1,70 +1,52 @@
-// Requests, errors, tokens and latency over time, of everything or by model, protocol and key.
-import { useCallback, useContext, useMemo, useState } from 'preact/hooks'
-import type { SumsRow } from '../../../../shared/traffic/query.ts'
+// What an operator sees first: what needs attention, then requests, failures, latency, tokens and cost of a range of time, of everything or by
+// group. Every name, bar and range leads to the records that it counts.
+import { useCallback, useContext, useMemo } from 'preact/hooks'
+import { useNavigation } from '../address.ts'
+import { keepRange } from '../data/address.ts'
 import type { Api } from '../data/api.ts'
-import {
-  addUp,
-  boundsOf,
-  type Dimension,
-  describeGroups,
-  describeWhole,
-  type Figures,
-  nameGroup,
-  type Range
-} from '../data/figures.ts'
-import { formatCount, formatDuration, formatPercent, formatShort } from '../data/format.ts'
-import { addCosts, formatCost, formatCosts } from '../data/spend.ts'
+import { DIMENSIONS, type Dimension, describeGroups, describeWhole, type Figures } from '../data/figures.ts'
+import { loadOverview, type OverviewSums } from '../data/load-overview.ts'
+import { chooseRefresh, DEFAULT_RANGE, endsNow, readRange } from '../data/ranges.ts'
 import { useLoaded } from '../loaded.ts'
-import { Chart } from '../parts/chart.tsx'
-import { FiguresTable } from '../parts/figures-table.tsx'
 import { LoadedView } from '../parts/loaded-view.tsx'
-import { LAST_DAYS, RangeChoice, readRange } from '../parts/range-choice.tsx'
+import { RangeBar } from '../parts/range-bar.tsx'
+import { Refresh, readsRefresh } from '../parts/refresh.tsx'
+import { ViewHead } from '../parts/view-head.tsx'
 import { ThemeContext } from '../theme.ts'
+import { Attention } from './overview/attention.tsx'
+import { Charts } from './overview/charts.tsx'
+import { Failures } from './overview/failures.tsx'
+import { GroupTable, PartTable } from './overview/tables.tsx'
+import { Tiles } from './overview/tiles.tsx'
 
-const DIMENSIONS: ReadonlyArray<{ readonly label: string; readonly name: Dimension | '' }> = [
-  { label: 'Everything', name: '' },
-  { label: 'Model', name: 'model' },
-  { label: 'Protocol', name: 'protocol' },
-  { label: 'Key', name: 'api_key_name' },
-  { label: 'Key hash', name: 'api_key_hash' }
-]
-
-interface Question {
-  /** Index of the range. */
-  readonly option: number
-  readonly dimension: Dimension | undefined
-}
-
-interface Sums {
-  readonly range: Range
-  readonly dimension: Dimension | undefined
-  /** Of the whole range, one row for each group, or one in all. */
-  readonly totals: readonly SumsRow[]
-  readonly hourly: readonly SumsRow[]
+function readDimension(name: string | undefined): Dimension | undefined {
+  return DIMENSIONS.find(one => one.name === name)?.name
 }
 
 export function Overview() {
-  const [question, setQuestion] = useState<Question>({ option: 0, dimension: undefined })
-  const ask = useCallback((api: Api, signal: AbortSignal) => loadSums(api, question, signal), [question])
-  const { reload, ...loaded } = useLoaded(ask)
-  function choose(name: Dimension | ''): void {
-    setQuestion({ ...question, dimension: name === '' ? undefined : name })
-  }
+  const { params, set } = useNavigation()
+  const { range, from, to } = params
+  const dimension = readDimension(params.by)
+  const time = JSON.stringify({ range, from, to })
+  const ask = useCallback(
+    (api: Api, signal: AbortSignal) => {
+      const now = Date.now()
+      const chosen = readRange(JSON.parse(time), now) ?? readRange({ range: DEFAULT_RANGE }, now)
+      return loadOverview(api, { range: chosen ?? { fromMs: now - 1, toMs: now }, nowMs: now, dimension }, signal)
+    },
+    [time, dimension]
+  )
+  const shown = readRange(keepRange(params, DEFAULT_RANGE), Date.now())
+  const everyMs = readsRefresh(params) && endsNow(params) ? chooseRefresh(shown) : undefined
+  const { reload, atMs, isLoading, ...loaded } = useLoaded(ask, { everyMs, keeps: true })
   return (
     <section class="view" aria-labelledby="overview-title">
-      <div class="tools">
-        <h2 id="overview-title">Overview</h2>
-        <RangeChoice
-          options={LAST_DAYS}
-          value={question.option}
-          onChange={option => setQuestion({ ...question, option })}
-        />
+      <ViewHead name="overview" title="Overview">
+        <RangeBar fallback={DEFAULT_RANGE} />
         <label class="inline">
           <span>By</span>
-          <select
-            value={question.dimension ?? ''}
-            onChange={event => choose(event.currentTarget.value as Dimension | '')}
-          >
+          <select value={dimension ?? ''} onChange={event => set({ by: event.currentTarget.value })}>
+            <option value="">Everything</option>
             {DIMENSIONS.map(({ name, label }) => (
               <option key={name} value={name}>
                 {label}
@@ -72,134 +54,30 @@ export function Overview() {
             ))}
           </select>
         </label>
-        <button type="button" onClick={reload}>
-          Refresh
-        </button>
-      </div>
+        <Refresh atMs={atMs} isLoading={isLoading} onRefresh={reload} />
+      </ViewHead>
+      <Attention />
       <LoadedView loaded={loaded}>{sums => <SumsView sums={sums} />}</LoadedView>
     </section>
   )
 }
 
-async function loadSums(api: Api, { option, dimension }: Question, signal: AbortSignal): Promise<Sums> {
-  const range = readRange(LAST_DAYS, option)
-  const bounds = boundsOf(range)
-  const groups = dimension === undefined ? [] : [dimension]
-  const [totals, hourly] = await Promise.all([
-    api.sums({ ...bounds, by: groups }, signal),
-    api.sums({ ...bounds, by: ['hour', ...groups] }, signal)
-  ])
-  return { range, dimension, totals, hourly }
-}
-
-function SumsView({ sums: { range, dimension, totals, hourly } }: { sums: Sums }) {
+function SumsView({ sums }: { sums: OverviewSums }) {
+  const { dimension, totals, wasCut } = sums
   const figures: Figures = useMemo(
-    () => (dimension === undefined ? describeWhole(hourly, range) : describeGroups(hourly, range, dimension)),
-    [range, dimension, hourly]
+    () => (dimension === undefined ? describeWhole(sums) : describeGroups(sums, dimension)),
+    [sums, dimension]
   )
-  const { requests, errors, inputTokens, outputTokens } = useMemo(() => addUp(totals), [totals])
-  const costs = addCosts(totals)
   const theme = useContext(ThemeContext)
-  if (requests === 0) return <p class="card empty">No requests in this time.</p>
-  const errorRate = (100 * errors) / requests
-  const whole = dimension === undefined ? totals[0] : undefined
-  const shared = { hours: figures.hours, theme }
+  if (totals.every(({ requests }) => requests === 0)) return <p class="card empty">No requests in this time.</p>
   return (
     <>
-      <dl class="tiles">
-        <Tile name="Requests" value={formatCount(requests)} />
-        <Tile name="Errors" value={`${formatCount(errors)} (${formatPercent(errorRate)})`} />
-        <Tile name="Input tokens" value={formatShort(inputTokens)} />
-        <Tile name="Output tokens" value={formatShort(outputTokens)} />
-        {costs.size > 0 && <Tile name="Cost" value={formatCosts(costs)} />}
-        {whole !== undefined && (
-          <Tile
-            name="Latency p50 / p95 / p99"
-            value={[whole.latency_p50_ms, whole.latency_p95_ms, whole.latency_p99_ms].map(formatDuration).join(' / ')}
-          />
-        )}
-      </dl>
-      <div class="charts">
-        <Chart
-          {...shared}
-          title="Requests per hour"
-          summary={`${formatCount(requests)} in all`}
-          series={figures.requests}
-          format={formatShort}
-        />
-        <Chart
-          {...shared}
-          title="Error rate"
-          summary={`${formatPercent(errorRate)} in all`}
-          series={figures.errorRate}
-          format={formatPercent}
-        />
-        <Chart
-          {...shared}
-          title={dimension === undefined ? 'Tokens per hour' : 'Tokens per hour, input and output'}
-          summary={`${formatCount(inputTokens)} input and ${formatCount(outputTokens)} output tokens in all`}
-          series={figures.tokens}
-          format={formatShort}
-        />
-        <Chart
-          {...shared}
-          title={dimension === undefined ? 'Latency' : 'Latency, 95th percentile'}
-          summary="The table below has the percentiles of the whole time"
-          series={figures.latency}
-          format={formatDuration}
-        />
-      </div>
-      <TotalsTable rows={totals} dimension={dimension} />
+      <Tiles sums={sums} />
+      <Charts sums={sums} figures={figures} theme={theme} />
+      {wasCut && <p class="hint">The gateway gave not all sums: choose a shorter range, or another group.</p>}
+      <Failures sums={sums} />
+      {dimension !== undefined && <GroupTable sums={sums} dimension={dimension} />}
+      <PartTable sums={sums} />
     </>
-  )
-}
-
-function Tile({ name, value }: { name: string; value: string }) {
-  return (
-    <div class="card tile">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
-}
-
-const COLUMNS = ['Requests', 'Errors', 'Error rate', 'Input tokens', 'Output tokens']
-const LATENCIES = ['p50', 'p95', 'p99']
-const ROWS_MAX = 100
-
-function TotalsTable({ rows, dimension }: { rows: readonly SumsRow[]; dimension: Dimension | undefined }) {
-  const label = DIMENSIONS.find(({ name }) => name === (dimension ?? ''))?.label
-  const hasCost = rows.some(({ cost }) => typeof cost === 'number')
-  const sorted = [...rows].sort((one, other) => other.requests - one.requests)
-  return (
-    <FiguresTable
-      label="Sums of the whole time"
-      columns={[label ?? '', ...COLUMNS, ...(hasCost ? ['Cost'] : []), ...LATENCIES]}
-      note={
-        sorted.length > ROWS_MAX && (
-          <p class="hint">
-            The first {ROWS_MAX} of {formatCount(sorted.length)}.
-          </p>
-        )
-      }
-    >
-      {sorted.slice(0, ROWS_MAX).map(row => {
-        const name = dimension === undefined ? 'All requests' : nameGroup(row, dimension)
-        return (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td>{formatCount(row.requests)}</td>
-            <td>{formatCount(row.errors)}</td>
-            <td>{formatPercent(row.requests === 0 ? undefined : (100 * row.errors) / row.requests)}</td>
-            <td>{formatCount(row.input_tokens)}</td>
-            <td>{formatCount(row.output_tokens)}</td>
-            {hasCost && <td>{formatCost(row)}</td>}
-            <td>{formatDuration(row.latency_p50_ms)}</td>
-            <td>{formatDuration(row.latency_p95_ms)}</td>
-            <td>{formatDuration(row.latency_p99_ms)}</td>
-          </tr>
-        )
-      })}
-    </FiguresTable>
   )
 }

@@ -1,60 +1,83 @@
 // The list of stored records with its filters. Pages go by cursor, so they stay the same while new records arrive.
-import { useCallback, useRef, useState } from 'preact/hooks'
-import type { TrafficSummary } from '../../../../shared/traffic/query.ts'
-import type { Api } from '../data/api.ts'
-import { FILTER_FIELDS, type FilterField, type FilterValues, readAddress, writeQuery } from '../data/filters.ts'
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useNavigation } from '../address.ts'
+import type { Api, TrafficSummary } from '../data/api.ts'
+import { readColumns } from '../data/columns.ts'
+import { readFilters, writeQuery } from '../data/filters.ts'
+import { chooseRefresh, readRange } from '../data/ranges.ts'
 import { useLoaded } from '../loaded.ts'
+import { ColumnChoice } from '../parts/column-choice.tsx'
+import { FilterForm } from '../parts/filter-form.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { moveBetweenRows, RecordColumns, RecordRow } from '../parts/record-rows.tsx'
+import { RangeBar } from '../parts/range-bar.tsx'
+import { moveBetweenRows, RecordColumns, RecordRow, widthOf } from '../parts/record-rows.tsx'
+import { Refresh, readsRefresh } from '../parts/refresh.tsx'
 import { Scroller } from '../parts/scroller.tsx'
+import { ViewHead } from '../parts/view-head.tsx'
+import { explainFailure, useSession } from '../session.ts'
 import { Detail } from './detail.tsx'
 
 const PAGE_SIZES = ['50', '100', '500'] as const
-
-interface Question {
-  readonly values: FilterValues
-  readonly limit: number
-  /** Cursors of the pages up to this one; the first page has none. */
-  readonly cursors: readonly string[]
-}
+const ANY_TIME = [{ name: '', label: 'Any' }] as const
 
 export function Records() {
-  const [given] = useState(() => readAddress(location.hash))
-  const [question, setQuestion] = useState<Question>({ values: given, limit: 100, cursors: [] })
+  const { params, set } = useNavigation()
+  const columns = readColumns(params.columns)
+  const limit = PAGE_SIZES.find(size => size === params.rows) ?? '100'
+  // Cursors of the pages up to this one; the first page has none. They belong to one question.
+  const { range, from, to } = params
+  const filters = readFilters(params)
+  const question = JSON.stringify({ range, from, to, filters, limit })
+  const [pages, setPages] = useState<{ question: string; cursors: readonly string[] }>({ question, cursors: [] })
+  const cursors = pages.question === question ? pages.cursors : []
+  const cursor = cursors.at(-1)
   const ask = useCallback(
     (api: Api, signal: AbortSignal) => {
-      const { values, limit, cursors } = question
-      return api.list(writeQuery(values, { limit, cursor: cursors.at(-1) }), signal)
+      const { filters, limit, ...time } = JSON.parse(question)
+      return api.list(writeQuery(filters, readRange(time, Date.now()), { limit: Number(limit), cursor }), signal)
     },
-    [question]
+    [question, cursor]
   )
-  const { value: page, message } = useLoaded(ask)
-  const isLoading = page === undefined && message === undefined
-  const [opened, setOpened] = useState<TrafficSummary>()
-  const { cursors } = question
+  // Rows that move under the reader's hand are for the live view, unless they are asked for, and for the first page.
+  const refreshes = readsRefresh(params, false) && cursor === undefined && params.id === undefined
+  const everyMs = refreshes ? chooseRefresh(readRange({ ...(range && { range }) }, Date.now())) : undefined
+  const { value: page, message, isLoading, atMs, reload } = useLoaded(ask, { everyMs })
+  const goTo = (next: readonly string[]) => setPages({ question, cursors: next })
+  const open = (record: TrafficSummary) => set({ id: record.id })
   return (
     <section class="view" aria-labelledby="records-title">
-      <h2 id="records-title">Records</h2>
-      <Filters given={given} onSearch={(values, limit) => setQuestion({ values, limit, cursors: [] })} />
+      <ViewHead name="records" title="Records">
+        <RangeBar fallback="" more={ANY_TIME} />
+        <ColumnChoice />
+        <Refresh atMs={atMs} isLoading={isLoading} onRefresh={reload} isOn={false} />
+      </ViewHead>
+      <FilterForm onSearch={reload} />
       {message !== undefined && <Notice kind="error">{message}</Notice>}
       <Scroller class="card scroller" label="Found records" isBusy={isLoading}>
-        <table class="records dated" onKeyDown={moveBetweenRows}>
-          <RecordColumns />
+        <table
+          class="records dated"
+          style={{ '--width': widthOf({ columns, isDated: true }) }}
+          onKeyDown={moveBetweenRows}
+        >
+          <RecordColumns columns={columns} isDated />
           <tbody>
             {page?.data.map(record => (
-              <RecordRow key={record.id} record={record} isDated onOpen={setOpened} />
+              <RecordRow
+                key={record.id}
+                record={record}
+                columns={columns}
+                isDated
+                onOpen={open}
+                onFilter={(name, value) => set({ [name]: value })}
+              />
             ))}
           </tbody>
         </table>
-        {isLoading && <p class="empty">Loading…</p>}
+        {page === undefined && message === undefined && <p class="empty">Loading…</p>}
         {page?.data.length === 0 && <p class="empty">No record matches.</p>}
       </Scroller>
       <div class="tools pages">
-        <button
-          type="button"
-          disabled={cursors.length === 0}
-          onClick={() => setQuestion({ ...question, cursors: cursors.slice(0, -1) })}
-        >
+        <button type="button" disabled={cursors.length === 0} onClick={() => goTo(cursors.slice(0, -1))}>
           Newer
         </button>
         <p class="count">
@@ -64,118 +87,47 @@ export function Records() {
         <button
           type="button"
           disabled={page?.next_cursor == null}
-          onClick={() => page?.next_cursor && setQuestion({ ...question, cursors: [...cursors, page.next_cursor] })}
+          onClick={() => page?.next_cursor && goTo([...cursors, page.next_cursor])}
         >
           Older
         </button>
-      </div>
-      {opened !== undefined && <Detail record={opened} onClose={() => setOpened(undefined)} />}
-    </section>
-  )
-}
-
-interface FiltersProps {
-  /** What the fields hold at first. */
-  readonly given: FilterValues
-  readonly onSearch: (values: FilterValues, limit: number) => void
-}
-
-function Filters({ given, onSearch }: FiltersProps) {
-  const form = useRef<HTMLFormElement>(null)
-  function search(event?: Event): void {
-    event?.preventDefault()
-    if (form.current === null) return
-    const values = Object.fromEntries([...new FormData(form.current)].map(([name, value]) => [name, String(value)]))
-    onSearch(values, Number(values.limit))
-  }
-  function clear(): void {
-    for (const field of form.current?.elements ?? []) {
-      if (field instanceof HTMLInputElement) field.value = ''
-      if (field instanceof HTMLSelectElement) field.selectedIndex = field.name === 'limit' ? field.selectedIndex : 0
-    }
-    search()
-  }
-  const fields: readonly FilterField[] = FILTER_FIELDS
-  return (
-    <form class="card filters" ref={form} onSubmit={search} aria-label="Filters">
-      <div class="fields">
-        {fields
-          .filter(({ isRare }) => isRare !== true)
-          .map(field => (
-            <Field key={field.name} field={field} given={given[field.name]} />
-          ))}
-      </div>
-      <details>
-        <summary>More filters</summary>
-        <div class="fields">
-          {fields
-            .filter(({ isRare }) => isRare === true)
-            .map(field => (
-              <Field key={field.name} field={field} given={given[field.name]} />
-            ))}
-        </div>
-      </details>
-      <div class="tools">
-        <button type="submit" class="primary">
-          Search
-        </button>
-        <button type="button" onClick={clear}>
-          Clear
-        </button>
         <label class="inline">
           <span>Rows</span>
-          <select name="limit">
+          <select value={limit} onChange={event => set({ rows: event.currentTarget.value })}>
             {PAGE_SIZES.map(size => (
-              <option key={size} selected={size === '100'}>
-                {size}
-              </option>
+              <option key={size}>{size}</option>
             ))}
           </select>
         </label>
       </div>
-    </form>
+      {params.id !== undefined && <OpenRecord id={params.id} list={page?.data ?? []} />}
+    </section>
   )
 }
 
-const OUTCOMES = [
-  { value: '', title: 'any' },
-  { value: 'false', title: 'succeeded' },
-  { value: 'true', title: 'failed' }
-] as const
-
-const INPUT_TYPES = { text: 'text', number: 'number', datetime: 'datetime-local' } as const
-
-function Field({ field, given }: { field: FilterField; given: string | undefined }) {
-  const { name, label, kind, choices } = field
-  return (
-    <div class="field">
-      <label for={`filter-${name}`}>{label}</label>
-      {kind === 'outcome' ? (
-        <select id={`filter-${name}`} name={name}>
-          {OUTCOMES.map(({ value, title }) => (
-            <option key={value} value={value} selected={value === (given ?? '')}>
-              {title}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <input
-          id={`filter-${name}`}
-          name={name}
-          type={INPUT_TYPES[kind]}
-          list={choices && `choices-${name}`}
-          defaultValue={given}
-          spellcheck={false}
-          autocomplete="off"
-        />
-      )}
-      {choices && (
-        <datalist id={`choices-${name}`}>
-          {choices.map(choice => (
-            <option key={choice} value={choice} />
-          ))}
-        </datalist>
-      )}
-    </div>
-  )
+/** The record that the address names: of the list, or asked for where the address came from another reader. */
+function OpenRecord({ id, list }: { id: string; list: readonly TrafficSummary[] }) {
+  const { set } = useNavigation()
+  const session = useSession()
+  const listed = list.find(record => record.id === id)
+  const [found, setFound] = useState<{ record?: TrafficSummary; message?: string }>({})
+  const record = listed ?? (found.record?.id === id ? found.record : undefined)
+  const isMissing = record === undefined
+  useEffect(() => {
+    if (!isMissing) return
+    const closing = new AbortController()
+    session.api.find(id, closing.signal).then(
+      record => setFound({ record }),
+      (error: unknown) => {
+        if (!closing.signal.aborted) setFound({ message: explainFailure(error, session) })
+      }
+    )
+    return () => closing.abort()
+  }, [id, isMissing, session])
+  if (record === undefined) return found.message === undefined ? null : <Notice kind="error">{found.message}</Notice>
+  const place = list.indexOf(record)
+  const [newer, older] = place < 0 ? [] : [list[place - 1], list[place + 1]]
+  const close = () => set({ id: undefined })
+  const goTo = (other: TrafficSummary | undefined) => (other === undefined ? undefined : () => set({ id: other.id }))
+  return <Detail key={id} record={record} onClose={close} onNewer={goTo(newer)} onOlder={goTo(older)} />
 }

@@ -1,56 +1,74 @@
 // The model requests that run now, in all workers, the oldest first. They come from memory: none of them has a record yet.
-import type { Api, RunningRequest } from '../data/api.ts'
+import { useNavigation } from '../address.ts'
+import { writeAddress } from '../data/address.ts'
+import type { Api, Running as RunningFacts, RunningRequest } from '../data/api.ts'
 import { formatCount, formatDuration, formatText, formatTime } from '../data/format.ts'
+import { useLoaded } from '../loaded.ts'
 import { FiguresTable } from '../parts/figures-table.tsx'
 import { LoadedView } from '../parts/loaded-view.tsx'
-import { usePolled } from '../polled.ts'
+import { Refresh, readsRefresh } from '../parts/refresh.tsx'
+import { ViewHead } from '../parts/view-head.tsx'
 
 const REFRESH_MS = 2_000
-const COLUMNS = ['For', 'Since', 'State', 'Protocol', 'Model', 'Caller', 'Key', 'Worker', 'Request id']
+/** A request that has not ended by then deserves a look. */
+const LONG_MS = 60_000
+const COLUMNS = ['For', 'State', 'Model', 'Key', 'Caller', 'Protocol', 'Since', 'Worker', 'Request id']
 
 const ask = (api: Api, signal: AbortSignal) => api.running(signal)
 
 export function Running() {
-  const loaded = usePolled(ask, REFRESH_MS)
+  const { params } = useNavigation()
+  const loaded = useLoaded(ask, { everyMs: readsRefresh(params) ? REFRESH_MS : undefined })
   return (
     <section class="view" aria-labelledby="running-title">
-      <h2 id="running-title">Running</h2>
+      <ViewHead name="running" title="Running" note={loaded.value && describe(loaded.value)}>
+        <Refresh atMs={loaded.atMs} isLoading={false} onRefresh={loaded.reload} />
+      </ViewHead>
       <LoadedView loaded={loaded}>
-        {running => (
-          <>
-            <p class="count">
-              {formatCount(running.total)} model requests are running
-              {running.data.length < running.total && `; these are the oldest ${formatCount(running.data.length)}`}
-              {running.silent_workers > 0 && `; ${formatCount(running.silent_workers)} workers did not answer in time`}.
-            </p>
-            {running.data.length > 0 && (
-              <FiguresTable label="Running requests" columns={COLUMNS} hasTexts>
-                {running.data.map(request => (
-                  <Row key={request.request_id} request={request} />
-                ))}
-              </FiguresTable>
-            )}
-          </>
-        )}
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class="card empty">No model request runs at the moment.</p>
+          ) : (
+            <FiguresTable label="Running requests" columns={COLUMNS} hasTexts>
+              {data.map(request => (
+                <Row key={request.request_id} request={request} />
+              ))}
+            </FiguresTable>
+          )
+        }
       </LoadedView>
     </section>
   )
 }
 
+function describe({ data, total, silent_workers: silent }: RunningFacts): string {
+  const cut = data.length < total ? `; these are the oldest ${formatCount(data.length)}` : ''
+  const missing = silent > 0 ? `; ${formatCount(silent)} workers did not answer in time` : ''
+  return `${formatCount(total)} model requests are running${cut}${missing}.`
+}
+
 function Row({ request }: { request: RunningRequest }) {
-  const { state, streaming } = request
-  const key = request.api_key_name ?? request.api_key_hash
+  const { state, streaming, api_key_name: key, running_ms: runningMs } = request
+  const model = request.model_requested ?? request.model_effective
   return (
     <tr>
-      <th scope="row">{formatDuration(request.running_ms)}</th>
-      <td>{formatTime(request.started_at)}</td>
-      <td>{state === 'responding' ? (streaming ? 'streaming' : 'responding') : 'waiting'}</td>
-      <td>{request.protocol}</td>
-      <td>{formatText(request.model_requested ?? request.model_effective)}</td>
+      <th scope="row" class={runningMs >= LONG_MS ? 'nearly' : undefined}>
+        {formatDuration(runningMs)}
+      </th>
+      <td>
+        <span class={`status ${state === 'responding' ? 'good' : 'none'}`}>
+          {state === 'responding' ? (streaming ? 'streaming' : 'responding') : 'waiting'}
+        </span>
+      </td>
+      <td>{model === null ? formatText(null) : <a href={writeAddress('records', { model })}>{model}</a>}</td>
+      <td>{key === null ? formatText(request.api_key_hash) : <a href={writeAddress('records', { key })}>{key}</a>}</td>
       <td>{formatText(request.caller)}</td>
-      <td>{formatText(key)}</td>
+      <td>{request.protocol}</td>
+      <td>{formatTime(request.started_at)}</td>
       <td>{request.worker_id}</td>
-      <td>{request.request_id}</td>
+      <td>
+        <code>{request.request_id}</code>
+      </td>
     </tr>
   )
 }

@@ -1,0 +1,64 @@
+// The models of all providers: those that are listed, and those that were used.
+import { useNavigation } from '../../address.ts'
+import { keepRange, writeAddress } from '../../data/address.ts'
+import { readErrorRate } from '../../data/figures.ts'
+import { formatCount, formatDuration, formatPercent, formatShort } from '../../data/format.ts'
+import type { ProviderFacts, ServedModel } from '../../data/providers.ts'
+import { DEFAULT_RANGE } from '../../data/ranges.ts'
+import { formatCost } from '../../data/spend.ts'
+import { FiguresTable } from '../../parts/figures-table.tsx'
+import { rateLevel } from '../overview/tiles.tsx'
+
+const COLUMNS = ['Model', 'Provider', 'State', 'Requests', 'Failed', 'Tokens', 'Cost', 'p50', 'p95']
+const ROWS_MAX = 200
+
+export function ModelTable({ facts }: { facts: readonly ProviderFacts[] }) {
+  const { params } = useNavigation()
+  const time = keepRange(params, DEFAULT_RANGE)
+  const rows = facts
+    .flatMap(({ provider, models }) => models.map(model => ({ ...model, profile: provider.profile_id })))
+    .sort((one, other) => (other.sums?.requests ?? 0) - (one.sums?.requests ?? 0))
+  if (rows.length === 0) return null
+  const isListed = rows.some(({ model }) => model !== undefined)
+  return (
+    <FiguresTable
+      label="Models"
+      title="Models"
+      columns={isListed ? COLUMNS : COLUMNS.filter(name => name !== 'State')}
+      texts={['Provider', 'State']}
+      note={rows.length > ROWS_MAX && `The first ${ROWS_MAX} of ${formatCount(rows.length)}.`}
+    >
+      {rows.slice(0, ROWS_MAX).map(({ alias, profile, model, sums }) => {
+        const filter = { ...time, alias, profile_id: profile }
+        const rate = readErrorRate(sums)
+        return (
+          <tr key={`${profile} ${alias}`}>
+            <th scope="row">{sums === undefined ? alias : <a href={writeAddress('records', filter)}>{alias}</a>}</th>
+            <td>{profile}</td>
+            {isListed && (
+              <td>
+                <ModelState model={model} />
+              </td>
+            )}
+            <td>{formatCount(sums?.requests ?? 0)}</td>
+            <td class={rateLevel(rate)}>{formatPercent(rate ?? undefined)}</td>
+            <td>{formatShort(sums === undefined ? undefined : sums.input_tokens + sums.output_tokens)}</td>
+            <td>{sums === undefined ? '–' : formatCost(sums)}</td>
+            <td>{formatDuration(sums?.latency_p50_ms)}</td>
+            <td>{formatDuration(sums?.latency_p95_ms)}</td>
+          </tr>
+        )
+      })}
+    </FiguresTable>
+  )
+}
+
+function ModelState({ model }: Pick<ServedModel, 'model'>) {
+  if (model === undefined) return <span class="faint">used</span>
+  const words = [
+    model.available ? 'available' : 'not available',
+    ...(model.deprecated ? ['deprecated'] : []),
+    ...(model.stale ? ['stale'] : [])
+  ]
+  return <span class={model.available && !model.stale ? '' : 'nearly'}>{words.join(', ')}</span>
+}
