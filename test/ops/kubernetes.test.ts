@@ -63,7 +63,7 @@ t.test('the sidecar starts before the application, listens on loopback alone, an
   const [gateway] = pod?.initContainers ?? []
   t.match(gateway, { name: 'llm-gateway', restartPolicy: 'Always' })
   t.match(gateway?.env, [{ name: 'GATEWAY_HOST', value: '127.0.0.1' }])
-  t.match(gateway?.startupProbe, { exec: { command: ['node', '-e', /127\.0\.0\.1:8090\/health/] } })
+  t.match(gateway?.startupProbe, { exec: { command: ['node', '/app/dist/ops/container/health.js'] } })
   t.equal(gateway?.readinessProbe, undefined, 'the application is ready or not')
   t.strictSame(
     pod?.containers.map(({ name }) => name),

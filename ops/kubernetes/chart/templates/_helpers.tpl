@@ -69,10 +69,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
   value: {{ ternary "127.0.0.1" .Values.listenAddress $isSidecar | quote }}
 - name: GATEWAY_PORT
   value: {{ ternary .Values.sidecar.port 8090 $isSidecar | quote }}
-- name: GATEWAY_LOG_FILENAME
-  value: /dev/null
-- name: TMPDIR
-  value: /var/lib/llm-gateway
 - name: GATEWAY_SHUTDOWN_TIMEOUT_SECONDS
   value: {{ .Values.drain.seconds | quote }}
 - name: GATEWAY_SHUTDOWN_READINESS_GRACE_SECONDS
@@ -141,7 +137,7 @@ securityContext:
   capabilities: {drop: [ALL]}
   seccompProfile: {type: RuntimeDefault}
 volumeMounts:
-  - {name: llm-gateway-state, mountPath: /var/lib/llm-gateway}
+  - {name: llm-gateway-state, mountPath: /data}
   {{- range $file := list "profile" "keys" "prices" }}
   {{- if include "llm-gateway.hasFile" (index $.Values $file) }}
   - {name: llm-gateway-{{ $file }}, mountPath: /etc/llm-gateway/{{ $file }}, readOnly: true}
@@ -187,7 +183,7 @@ volumeMounts:
 
 {{/*
 A native sidecar container: an entry of `initContainers`. The gateway listens on the pod's loopback address alone, which the kubelet
-cannot reach, so the probes run in the container.
+cannot reach, so the probes run in the container: the image's own health check.
 */}}
 {{- define "llm-gateway.sidecar" -}}
 - name: llm-gateway
@@ -206,8 +202,7 @@ cannot reach, so the probes run in the container.
 {{- end -}}
 
 {{- define "llm-gateway.checkCommand" -}}
-{{- $script := printf "fetch('http://127.0.0.1:%v/health').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))" .Values.sidecar.port -}}
-{{- list "node" "-e" $script | toRawJson -}}
+{{- list "node" "/app/dist/ops/container/health.js" | toJson -}}
 {{- end -}}
 
 {{/* A sidecar leaves the pod's fsGroup to the application; no other container mounts these files. */}}
