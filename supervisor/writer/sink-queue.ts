@@ -51,6 +51,8 @@ export class SinkQueue {
   #batch: Entry[] = []
   #isWriting = false
   #isWriteWanted = false
+  /** Whether the last turn was that of the records in memory. */
+  #hasStoredWaiting = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #flushListeners: Array<() => void> = []
@@ -211,9 +213,12 @@ export class SinkQueue {
   async #writeNext(): Promise<boolean> {
     const { spill } = this.#options
     if (this.#outage.isOngoing) return this.#writeInOutage()
+    // In turns: under load records always wait, and those of an outage would stay on disk until it ends.
+    const isSpillsTurn = spill?.isEmpty === false && (this.#hasStoredWaiting || this.#waiting.length === 0)
+    this.#hasStoredWaiting = !isSpillsTurn
+    if (spill !== undefined && isSpillsTurn) return this.#storeSpilled(spill)
     const batches = this.#waiting.takeBatches(this.#options.batchesAtOnce)
-    if (batches.length > 0) return this.#store(batches)
-    return spill !== undefined && !spill.isEmpty && this.#storeSpilled(spill)
+    return batches.length > 0 && this.#store(batches)
   }
 
   async #writeInOutage(): Promise<boolean> {

@@ -182,6 +182,28 @@ t.test('during an outage records go to disk, and from there to the sink', async 
   t.same(dropped, [])
 })
 
+t.test('under load that never ends the records of an outage come to their turn', async t => {
+  const spill = await openSpill(createTemporaryFolder(t))
+  const spilled = Array.from({ length: 60 }, (_, index) => createRecord({ request_id: `spilled ${index}` }))
+  await spill.append(spilled)
+  const { sink, queue } = createQueue(t, { spill, batchRecordsMax: 10 })
+  const ids = new Set(spilled.map(({ request_id }) => request_id))
+  let isLoaded = true
+  const write = sink.write.bind(sink)
+  sink.write = async records => {
+    if (isLoaded) void queue.accept(createRecords(3), 1)
+    await write(records)
+  }
+  void queue.accept(createRecords(3), 1)
+  while (![...ids].every(id => sink.stored.has(id))) await setImmediate()
+  isLoaded = false
+  const turns = sink.batches.map(batch => batch.some(id => ids.has(id)))
+  const lastOfSpill = turns.lastIndexOf(true)
+  t.equal(turns.filter(isSpill => isSpill).length, 6)
+  t.ok(lastOfSpill <= 12, 'each second batch at least')
+  t.ok(turns.slice(0, lastOfSpill).filter(isSpill => !isSpill).length >= 4, 'new records do not wait for them')
+})
+
 t.test('a file of the spill that was deleted does not keep the sink from being available again', async t => {
   const directory = createTemporaryFolder(t)
   const lost: number[] = []
