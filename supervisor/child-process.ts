@@ -1,10 +1,14 @@
 // The part of a child process that the supervisor uses; both `node:cluster` and `node:child_process` provide it.
 import type { ChildProcess } from 'node:child_process'
+import { isListeningHandle, type ListeningHandle, toSendHandle } from '../shared/ipc/listening-handle.ts'
 
 export interface ChildHandle {
   readonly pid: number | undefined
-  /** Sends a message; one to a process whose channel has closed is dropped, because its exit follows. */
-  send(message: object): void
+  /**
+   * Sends a message; one to a process whose channel has closed is dropped, because its exit follows. A handle that goes with it is closed in
+   * this process.
+   */
+  send(message: object, handle?: ListeningHandle): void
   /** Ends the process at once, without its cooperation. */
   kill(): void
 }
@@ -15,7 +19,8 @@ export interface ProcessExit {
 }
 
 export interface ChildListeners {
-  onMessage(value: unknown): void
+  /** `handle` came with the message; it belongs to the listener. */
+  onMessage(value: unknown, handle?: ListeningHandle): void
   /** A message could not be sent. */
   onChannelError(error: Error): void
   /** The process has exited, and no message of it follows. */
@@ -39,7 +44,9 @@ export function attachChild(child: ChildProcess, listeners: ChildListeners): Chi
     listeners.onExit(exit)
   }
 
-  child.on('message', listeners.onMessage)
+  child.on('message', (value: unknown, handle: unknown) =>
+    listeners.onMessage(value, isListeningHandle(handle) ? handle : undefined)
+  )
   child.on('error', error => {
     if (child.pid === undefined) listeners.onForkFailed(error)
     else listeners.onChannelError(error)
@@ -53,8 +60,11 @@ export function attachChild(child: ChildProcess, listeners: ChildListeners): Chi
     get pid() {
       return child.pid
     },
-    send(message) {
-      if (child.connected) child.send(message)
+    send(message, handle) {
+      if (handle === undefined) {
+        if (child.connected) child.send(message)
+      } else if (child.connected) child.send(message, toSendHandle(handle), () => handle.close())
+      else handle.close()
     },
     kill() {
       child.kill('SIGKILL')

@@ -57,7 +57,7 @@ export interface ControlDependencies {
   readonly forkWorker: ForkChild
   /** Start the writer of traffic records, the store of responses and the process of shared limits. */
   readonly forkService: Readonly<Record<ServiceName, ForkChild>>
-  readonly signals: Pick<OperatorSignals, 'onReopen' | 'onReload'>
+  readonly signals: Pick<OperatorSignals, 'onReopen' | 'onReload' | 'onReplace'>
   /** Variables of the service manager, where one runs the gateway. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Writes one line to stderr, for the operator. */
@@ -157,6 +157,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
       startupTimeoutMs: settings.startupTimeoutSeconds * 1000,
       restartPolicy: options.restartPolicy,
       healthPolicy: options.healthPolicy,
+      replacement: { drainTimeoutMs: timerDurationsMs.drain, sharesPort: options.listen.reusePort },
       revisions,
       configure: workerId => ({
         kind: 'configure',
@@ -224,6 +225,10 @@ export function startControl(dependencies: ControlDependencies, options: Control
     { file: settings.logFilename, maxSizeBytes: settings.logMaxSize, retentionDays: settings.logRetentionDays }
   )
   const ignoreReopenSignals = dependencies.signals.onReopen(reopenLogs)
+  const ignoreReplaceSignals = dependencies.signals.onReplace(() => {
+    // A gateway that starts has new workers, and one that stops needs none.
+    if (state.phase === 'live') fleet.replaceWorkers()
+  })
   const keysFollower =
     options.plan.keysFile &&
     followKeysFile(options.plan.keysFile, {
@@ -408,6 +413,7 @@ export function startControl(dependencies: ControlDependencies, options: Control
   function finish(exitCode: ExitCode): void {
     for (const timer of timers.values()) clearTimeout(timer)
     ignoreReopenSignals()
+    ignoreReplaceSignals()
     keysFollower?.close()
     ignoreCertificateSignals?.()
     certificate?.close()

@@ -1,6 +1,8 @@
 // Runs the worker processes: configures each, checks what it runs, and passes the steps of a shutdown on to all of them. Keeping one
 // process alive is the keeper's part; what the gateway does about an event is the lifecycle's (see `lifecycle.ts`).
+
 import { handleMessage, type MessageSender, type WorkerMessageHandlers } from '../shared/ipc/handlers.ts'
+import type { ListeningHandle } from '../shared/ipc/listening-handle.ts'
 import {
   createMessage,
   type MessageOf,
@@ -13,6 +15,7 @@ import type { ForkChild } from './child-process.ts'
 import { logKeeperEvent } from './fleet-log.ts'
 import { createProcessKeeper, type HealthPolicy, type KeeperEvent, type ProcessKeeper } from './process-keeper.ts'
 import { createRestartBudget, type RestartPolicy } from './restart-policy.ts'
+import { createReplacement, type ReplacementOptions } from './worker-replacement.ts'
 
 type ConfigureContent = Extract<SupervisorMessageContent, { kind: 'configure' }>
 export type StartupFailure = WorkerMessageFields['worker-failed']['reason'] | 'not_ready_in_time'
@@ -40,6 +43,7 @@ type FleetKind =
   | 'drain-progress'
   | 'drained'
   | 'listener-closed'
+  | 'listener-shared'
   | 'closed'
 type ServiceKind = Exclude<keyof WorkerMessageFields, FleetKind>
 
@@ -48,6 +52,7 @@ export interface FleetOptions {
   readonly startupTimeoutMs: number
   readonly restartPolicy: RestartPolicy
   readonly healthPolicy: HealthPolicy
+  readonly replacement: ReplacementOptions
   readonly revisions: { readonly config: string; readonly matrix: string }
   /** The configuration of a worker: the same for a first and for a respawned process. */
   readonly configure: (workerId: number) => ConfigureContent
@@ -68,6 +73,7 @@ export interface FleetCounts {
   readonly ready: number
   readonly draining: number
   readonly restarts: number
+  readonly replacements: number
 }
 
 export interface Fleet {
@@ -83,6 +89,8 @@ export interface Fleet {
   activeRequests(): number
   /** How many processes are in each state, and how many were started in place of another one. */
   counts(): FleetCounts
+  /** Replaces every worker by a new process, one after the other; nothing while that goes on, before the start and at a stop. */
+  replaceWorkers(): void
   /** No worker is respawned from now on. */
   drain(): void
   close(): void
@@ -103,6 +111,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
   const { log, nowMs, random, onEvent } = dependencies
   const restarts = createRestartBudget({ nowMs, random }, options.restartPolicy)
   const members = Array.from({ length: options.workerCount }, (_, index) => createMember(index + 1))
+  /** The process that is to replace one, and the one that was replaced, as long as it runs. */
+  const extra = new Set<Member>()
   let mode: 'running' | 'draining' | 'closing' = 'running'
   let hasStarted = false
   let lastOwner = 0
@@ -110,8 +120,27 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
   let turn = 0
   let droppedMessages = 0
 
-  const running = () => members.filter(({ keeper }) => keeper.isRunning)
+  const all = () => [...members, ...extra]
+  const running = () => all().filter(({ keeper }) => keeper.isRunning)
   const ready = () => members.filter(({ keeper }) => keeper.isReady)
+
+  const replacement = createReplacement<Member>(
+    {
+      log,
+      create(workerId) {
+        const fresh = createMember(workerId)
+        extra.add(fresh)
+        return fresh
+      },
+      swap(old, fresh) {
+        members[members.indexOf(old)] = fresh
+        extra.delete(fresh)
+        if (old.keeper.isRunning) extra.add(old)
+      },
+      post: (member, message, handle) => post(member, message, handle)
+    },
+    options.replacement
+  )
 
   function createMember(workerId: number): Member {
     const keeper = createProcessKeeper(
@@ -134,7 +163,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
   }
 
   function react(member: Member, event: KeeperEvent): void {
-    logKeeperEvent(log, event, { name: 'worker', workerId: member.workerId, isClosing: mode === 'closing' })
+    const isClosing = mode === 'closing' || replacement.isClosing(member)
+    logKeeperEvent(log, event, { name: 'worker', workerId: member.workerId, isClosing })
     switch (event.kind) {
       case 'forking':
         // A member without an owner has never had a process.
@@ -148,16 +178,18 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
         })
         break
       case 'message':
-        receive(member, event.value)
+        receive(member, event.value, event.handle)
         break
       case 'not-ready-in-time':
         failStartup(member, 'not_ready_in_time', 'a worker was not ready in time')
         break
       case 'exited':
         onEvent({ kind: 'worker-exited', owner: member.owner })
+        forget(member)
         reportProgress()
         break
       case 'fork-failed':
+        forget(member)
         reportProgress()
         break
       case 'gave-up':
@@ -172,8 +204,10 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
 
   const handlers: WorkerMessageHandlers<keyof WorkerMessageFields, Member> = {
     ...dependencies.services,
-    'worker-online': (_, member) =>
-      post(member, mode === 'running' ? options.configure(member.workerId) : { kind: 'close' }),
+    'worker-online'(_, member) {
+      replacement.online(member)
+      post(member, mode === 'running' ? options.configure(member.workerId) : { kind: 'close' })
+    },
     'worker-ready': (message, member) => becomeReady(member, message),
     'worker-failed': ({ reason, detail }, member) => failStartup(member, reason, detail),
     pong: (_, { keeper }) => keeper.reportPong(),
@@ -188,15 +222,25 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     drained(_, member) {
       member.areRequestsDone = true
       member.activeRequests = 0
+      replacement.drained(member)
       reportProgress()
     },
+    // Handled where its socket is known.
+    'listener-shared': () => undefined,
     // No step waits for one worker alone: listeners close together, and a closed worker exits.
     'listener-closed': () => undefined,
     closed: () => undefined
   }
 
-  function receive(member: Member, value: unknown): void {
+  function forget(member: Member): void {
+    extra.delete(member)
+    replacement.exited(member)
+  }
+
+  function receive(member: Member, value: unknown, handle: ListeningHandle | undefined): void {
     const message = readWorkerMessage(value)
+    if (message?.kind === 'listener-shared') replacement.receiveHandle(member, message.count, handle)
+    else handle?.close()
     if (message !== undefined) {
       handleMessage(handlers, message, member)
       return
@@ -219,6 +263,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     // A worker that was configured before the stop can become ready after it.
     if (mode !== 'running') return
     log.info({ event: 'worker_ready', worker_id: member.workerId, worker_pid: member.keeper.pid }, 'Worker ready')
+    replacement.ready(member)
     if (hasStarted || ready().length < options.workerCount) return
     hasStarted = true
     onEvent({ kind: 'startup-completed', address: message.address })
@@ -241,8 +286,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     if (all.length === 0) onEvent({ kind: 'all-exited' })
   }
 
-  function post({ keeper }: Member, message: SupervisorMessageContent): void {
-    keeper.send(createMessage(message))
+  function post({ keeper }: Member, message: SupervisorMessageContent, handle?: ListeningHandle): void {
+    keeper.send(createMessage(message), handle)
   }
 
   return {
@@ -263,22 +308,31 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       turn += 1
       return candidates[turn % candidates.length]?.owner
     },
-    readyOwners: () => ready().map(({ owner }) => owner),
+    // A replaced worker still counts and serves.
+    readyOwners: () =>
+      running()
+        .filter(({ keeper }) => keeper.isReady)
+        .map(({ owner }) => owner),
     activeRequests: () => running().reduce((sum, member) => sum + member.activeRequests, 0),
     counts() {
-      const all = running().length
-      const served = ready().length
-      const isRunning = mode === 'running'
+      const states = running()
+      const served = states.filter(({ keeper }) => keeper.isReady).length
+      const serving = mode === 'running' ? ready().length : 0
       return {
-        starting: all - served,
-        ready: isRunning ? served : 0,
-        draining: isRunning ? 0 : served,
-        restarts: restartCount
+        starting: states.length - served,
+        ready: serving,
+        draining: served - serving,
+        restarts: restartCount,
+        replacements: replacement.count
       }
+    },
+    replaceWorkers() {
+      if (mode === 'running' && hasStarted) replacement.begin(members)
     },
     drain() {
       mode = 'draining'
-      for (const member of members) {
+      replacement.abort()
+      for (const member of all()) {
         member.keeper.stopRestarting()
         // A worker that is not ready has admitted nothing.
         if (member.keeper.isReady) post(member, { kind: 'drain' })
@@ -288,7 +342,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     },
     close() {
       mode = 'closing'
-      for (const member of members) {
+      replacement.abort()
+      for (const member of all()) {
         member.keeper.stopRestarting()
         member.keeper.stopWatching()
         post(member, { kind: 'close' })
@@ -296,7 +351,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       reportProgress()
     },
     kill() {
-      for (const { keeper } of members) keeper.kill()
+      for (const { keeper } of all()) keeper.kill()
     }
   }
 }

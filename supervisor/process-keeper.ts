@@ -1,5 +1,6 @@
 // Keeps one child process running under the restart policy: forks it, bounds its start, pings it while it runs, and forks it again
 // after an exit. It knows no message of the process but the ping; its owner says when the process is ready.
+import type { ListeningHandle } from '../shared/ipc/listening-handle.ts'
 import type { ChildHandle, ForkChild, ProcessExit } from './child-process.ts'
 import { countExitsInRow, type RestartBudget } from './restart-policy.ts'
 
@@ -18,7 +19,7 @@ export const DEFAULT_HEALTH_POLICY: HealthPolicy = Object.freeze({ pingIntervalM
 export type KeeperEvent =
   /** A process is about to be forked; state about an earlier process is invalid. */
   | { readonly kind: 'forking' }
-  | { readonly kind: 'message'; readonly value: unknown }
+  | { readonly kind: 'message'; readonly value: unknown; readonly handle: ListeningHandle | undefined }
   /** The process is killed next. */
   | { readonly kind: 'not-ready-in-time' }
   /** The process is killed next. */
@@ -52,12 +53,14 @@ export interface ProcessKeeper {
   /** Whether the current process has been reported ready. */
   readonly isReady: boolean
   start(): void
-  send(message: object): void
+  send(message: object, handle?: ListeningHandle): void
   /** Ends the start-up deadline and starts the pings. */
   reportReady(): void
   reportPong(): void
   /** From here on an exit is final. */
   stopRestarting(): void
+  /** From here on an exit is followed by a restart again. */
+  allowRestarting(): void
   /**
    * Ends the start-up deadline and the pings: the process is closing, and its owner bounds the
    * close.
@@ -87,7 +90,7 @@ export function createProcessKeeper(dependencies: KeeperDependencies, options: K
     onEvent({ kind: 'forking' })
     try {
       child = dependencies.fork({
-        onMessage: value => onEvent({ kind: 'message', value }),
+        onMessage: (value, handle) => onEvent({ kind: 'message', value, handle }),
         onChannelError: error => onEvent({ kind: 'channel-error', error }),
         onForkFailed: failFork,
         onExit: exit
@@ -162,7 +165,10 @@ export function createProcessKeeper(dependencies: KeeperDependencies, options: K
       return isReady
     },
     start: fork,
-    send: message => child?.send(message),
+    send(message, handle) {
+      if (child === undefined) handle?.close()
+      else child.send(message, handle)
+    },
     reportReady() {
       if (child === undefined || isReady) return
       isReady = true
@@ -175,6 +181,9 @@ export function createProcessKeeper(dependencies: KeeperDependencies, options: K
     stopRestarting() {
       canRestart = false
       clearTimeout(restartTimer)
+    },
+    allowRestarting() {
+      canRestart = true
     },
     stopWatching,
     kill: () => child?.kill()

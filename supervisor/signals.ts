@@ -5,7 +5,7 @@ import { isatty } from 'node:tty'
 /**
  * A terminal that closes sends SIGHUP to its processes, which then have to stop. A service manager
  * has no terminal and sends it as a request to reload (operations.md 14): that reopens the log, as
- * SIGUSR1 does, and reads the keys file again (keys.md 1).
+ * SIGUSR1 does, and reads the keys file and the certificate again (keys.md 1; operations.md 3.10).
  */
 const hasTerminal = [0, 1, 2].some(isatty)
 
@@ -22,11 +22,14 @@ export function isStopSignal(signal: string | null): boolean {
   return signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
 }
 
-/** Read the keys file again. */
+/** Read the keys file and the certificate again. */
 const reloadSignals: readonly NodeJS.Signals[] = hasTerminal ? [] : ['SIGHUP']
 
 /** For log rotation from outside: rename the file, then signal. */
 const reopenSignals: readonly NodeJS.Signals[] = hasTerminal ? ['SIGUSR1'] : ['SIGUSR1', 'SIGHUP']
+
+/** Replace the workers one by one. */
+const replaceSignals: readonly NodeJS.Signals[] = ['SIGUSR2']
 
 /**
  * One Ctrl-C can arrive twice: a terminal signals every process of its group, and the shell or `npm` in between forwards it. A
@@ -42,8 +45,10 @@ export interface OperatorSignals {
    * removes the listener.
    */
   onReopen(listener: () => void): () => void
-  /** The same for each signal that requests a new reading of the keys file. */
+  /** The same for each signal that requests a new reading of the keys file and the certificate. */
   onReload(listener: () => void): () => void
+  /** The same for each signal that requests new workers in place of those that run. */
+  onReplace(listener: () => void): () => void
 }
 
 /** Installs the handlers. They stay until the process ends: a default handler would end it without cleanup. */
@@ -60,15 +65,16 @@ export function catchSignals(): OperatorSignals {
       if (!isRepetition) listener()
     })
   }
-  // No log is open yet, so there is none to reopen.
-  for (const signal of reopenSignals) process.on(signal, () => undefined)
+  // No log is open yet, so there is none to reopen, and no worker runs.
+  for (const signal of [...reopenSignals, ...replaceSignals]) process.on(signal, () => undefined)
   return {
     onStop(next) {
       listener = next
       for (; caught > 0; caught -= 1) next()
     },
     onReopen: listener => listen(reopenSignals, listener),
-    onReload: listener => listen(reloadSignals, listener)
+    onReload: listener => listen(reloadSignals, listener),
+    onReplace: listener => listen(replaceSignals, listener)
   }
 }
 

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { CompactionKey } from '../shared/compaction-key.ts'
 import { withDeadline } from '../shared/deadline.ts'
+import type { ListeningHandle } from '../shared/ipc/listening-handle.ts'
 import { createKeyRing, type KeyRing } from '../shared/keys/key-ring.ts'
 import type { KeySet } from '../shared/keys/key-set.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
@@ -83,6 +84,13 @@ export interface WorkerApp {
   useCertificate(pair: TlsPair): void
   /** Sets readiness to false and refuses model requests with `connection: close`; the listener stays open. */
   startDraining(): void
+  /** The listening sockets, for a worker that takes the place of this one; none where the supervisor listens for it. */
+  listHandles(): ListeningHandle[]
+  /**
+   * Stops accepting connections, and closes each open one behind its next response. Model requests are served. Resolves when no connection and
+   * no model request is left.
+   */
+  retire(): Promise<void>
   /** Stops accepting connections; those that are open stay usable and running requests continue. */
   closeListener(): Promise<void>
   /** Admitted model requests that still run, streams included. */
@@ -167,6 +175,12 @@ export async function createWorkerApp(
     listen: application.listen,
     useCertificate: application.useCertificate,
     startDraining: drainGate.startDraining,
+    listHandles: application.listHandles,
+    async retire() {
+      drainGate.startRetiring()
+      await application.whenEmpty()
+      await drainGate.whenIdle()
+    },
     closeListener: application.stopAccepting,
     get activeRequests() {
       return drainGate.activeRequests

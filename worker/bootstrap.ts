@@ -3,11 +3,13 @@
 import { readCompactionKey } from '../shared/compaction-key.ts'
 import { type ChildHost, createProcessHost } from '../shared/ipc/child-host.ts'
 import { handleMessage, type SupervisorMessageHandlers } from '../shared/ipc/handlers.ts'
+import type { ListeningHandle } from '../shared/ipc/listening-handle.ts'
 import {
   type ConfigureMessage,
   createMessage,
   FAILURE_DETAIL_MAX,
   readSupervisorMessage,
+  type SupervisorMessageFields,
   type TlsPair,
   type WorkerMessageContent,
   type WorkerMessageFields
@@ -60,12 +62,14 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
   let isConfigured = false
   /** A certificate that was renewed since the configuration. */
   let renewed: TlsPair | undefined
+  /** Sockets of the worker that this one replaces. */
+  const inherited: ListeningHandle[] = []
   let droppedMessages = 0
 
   const toChannel = (message: ChannelMessage) => control?.receive(message)
   const toMetrics = (message: MetricsMessage) => metrics?.receive(message)
   const toLimits = (message: LimitsMessage) => limits?.receive(message)
-  const handlers: SupervisorMessageHandlers = {
+  const handlers: SupervisorMessageHandlers<keyof SupervisorMessageFields, ListeningHandle | undefined> = {
     configure(message) {
       if (!isConfigured) void start(message)
       isConfigured = true
@@ -74,6 +78,11 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
       if (app !== undefined) drain(app)
     },
     'close-listener': () => void closeListener(),
+    'share-listener': shareListener,
+    'listener-inherited'(_, handle) {
+      if (handle !== undefined) inherited.push(handle)
+    },
+    retire: () => void retire(),
     cancel: () => app?.cancelActive(),
     close: () => void close(),
     'reopen-log': () => runtimeLog?.reopen(),
@@ -117,10 +126,10 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
     runtimeLog?.log.fatal({ event: 'worker_crashed', origin, err: error }, 'A worker exits after an unexpected error')
     host.exit(EXIT_FAILED)
   })
-  host.onMessage(value => {
+  host.onMessage((value, handle) => {
     const message = readSupervisorMessage(value)
     if (message !== undefined) {
-      handleMessage(handlers, message, undefined)
+      handleMessage(handlers, message, handle)
       return
     }
     droppedMessages += 1
@@ -131,8 +140,8 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
   })
   send({ kind: 'worker-online', pid: host.pid })
 
-  function send(message: WorkerMessageContent, sent?: () => void): void {
-    host.send(createMessage(message), sent)
+  function send(message: WorkerMessageContent, sent?: () => void, handle?: ListeningHandle): void {
+    host.send(createMessage(message), sent, handle)
   }
 
   async function start(message: ConfigureMessage): Promise<void> {
@@ -182,7 +191,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
         storeSocket: message.storeSocket ?? undefined
       })
       app = created
-      const address = await created.listen({ ...message.listen, ...(renewed && { tls: renewed }) })
+      const address = await created.listen({ ...message.listen, ...(renewed && { tls: renewed }), inherited })
       send({ kind: 'worker-ready', revisions, address })
     } catch (error) {
       runtimeLog?.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not start')
@@ -206,6 +215,18 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
   async function closeListener(): Promise<void> {
     await app?.closeListener()
     send({ kind: 'listener-closed' })
+  }
+
+  function shareListener(): void {
+    const handles = app?.listHandles() ?? []
+    for (const handle of handles) send({ kind: 'listener-shared', count: handles.length }, undefined, handle)
+    if (handles.length === 0) send({ kind: 'listener-shared', count: 0 })
+  }
+
+  async function retire(): Promise<void> {
+    await app?.retire()
+    metrics?.report()
+    send({ kind: 'drained' })
   }
 
   async function close(): Promise<void> {

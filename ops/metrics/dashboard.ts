@@ -245,7 +245,8 @@ export const rows: Row[] = [
     panels: [
       graph('Workers', 'short', 8, [
         currentBy('sum', 'gateway_workers', ['lifecycle']),
-        { expr: increase('gateway_worker_restarts_total', WINDOW, { where: where() }), legend: 'restarts' }
+        { expr: increase('gateway_worker_restarts_total', WINDOW, { where: where() }), legend: 'restarts' },
+        { expr: increase('gateway_worker_replacements_total', WINDOW, { where: where() }), legend: 'replacements' }
       ]),
       graph('Event loop delay, worst worker', 's', 8, [
         { expr: current('max', 'gateway_event_loop_lag_p50_seconds', { where: where() }), legend: 'p50' },

@@ -2,6 +2,7 @@
 // everything else of them also runs where no process was forked.
 
 import type { LogOutput } from '../logging.ts'
+import { isListeningHandle, type ListeningHandle, toSendHandle } from './listening-handle.ts'
 
 /** Where a child of the supervisor runs: its channel to the supervisor, and its end. */
 export interface ChildHost {
@@ -11,8 +12,9 @@ export interface ChildHost {
   /** False once the supervisor has exited. */
   readonly isConnected: boolean
   /** Sends a message to the supervisor and calls `sent` when it is on its way; drops it when the supervisor has exited. */
-  send(message: object, sent?: () => void): void
-  onMessage(listener: (value: unknown) => void): void
+  send(message: object, sent?: () => void, handle?: ListeningHandle): void
+  /** `handle` came with the message; it belongs to the listener. */
+  onMessage(listener: (value: unknown, handle?: ListeningHandle) => void): void
   /** The supervisor has exited. */
   onDisconnect(listener: () => void): void
   onUncaughtError(listener: (error: Error, origin: string) => void): void
@@ -26,19 +28,23 @@ export interface ChildHost {
 /** The host of a process that the supervisor forked; undefined where this process was started by hand. */
 export function createProcessHost(): ChildHost | undefined {
   if (process.send === undefined) return undefined
-  // A terminal sends its signals to every process of the group; the supervisor decides what follows.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, doNothing)
+  // A terminal sends its signals to every process of the group, and `systemctl kill` to every process of the service; the supervisor decides
+  // what follows.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, doNothing)
   return {
     pid: process.pid,
     stdout: process.stdout,
     get isConnected() {
       return process.connected
     },
-    send(message, sent = doNothing) {
+    send(message, sent = doNothing, handle) {
       // Sending fails only after the supervisor has exited; then `disconnect` ends this process.
-      if (process.connected) process.send?.(message, undefined, undefined, sent)
+      if (process.connected) process.send?.(message, toSendHandle(handle), undefined, sent)
     },
-    onMessage: listener => void process.on('message', listener),
+    onMessage: listener =>
+      void process.on('message', (value: unknown, handle: unknown) =>
+        listener(value, isListeningHandle(handle) ? handle : undefined)
+      ),
     onDisconnect: listener => void process.on('disconnect', listener),
     onUncaughtError: listener => void process.on('uncaughtException', listener),
     onExit: listener => void process.on('exit', listener),

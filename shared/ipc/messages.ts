@@ -113,6 +113,12 @@ const supervisorChecks = {
   drain: hasNoFields,
   /** Stop accepting connections. Acknowledged by `listener-closed`. */
   'close-listener': hasNoFields,
+  /** Send the listening sockets to the supervisor: another worker gets them. Acknowledged by `listener-shared`. */
+  'share-listener': hasNoFields,
+  /** Comes with a listening socket of the worker that this one replaces, before the configuration. */
+  'listener-inherited': hasNoFields,
+  /** Another worker has taken the place of this one: stop accepting, and close each connection behind its next response. Ends with `drained`. */
+  retire: hasNoFields,
   /** End the requests that still run. */
   cancel: hasNoFields,
   /** Close everything that is owned, then exit. Acknowledged by `closed` and the exit of the process. */
@@ -172,6 +178,8 @@ const workerChecks = {
   }),
   'drain-acknowledged': hasActiveRequests,
   'listener-closed': hasNoFields,
+  /** Comes with one of as many listening sockets; with none where the count is 0. */
+  'listener-shared': hasFields({ count }),
   'drain-progress': hasActiveRequests,
   /** No request runs any more. */
   drained: hasNoFields,

@@ -256,6 +256,7 @@ export const metricDefinitions = Object.freeze({
   ),
   gateway_workers: gauge('Worker processes by their state: starting, ready or draining.', 'sum', ['lifecycle']),
   gateway_worker_restarts_total: counter('Total number of worker processes that replaced an exited one.'),
+  gateway_worker_replacements_total: counter('Total number of worker processes that were replaced on request.'),
   gateway_pool_tasks: gauge('Tasks that run in a thread of a worker or wait for one.', 'sum'),
   gateway_pool_wait_seconds: histogram('Time that a task waited for a thread in seconds.', DURATION_BUCKETS),
   gateway_upstream_connections: gauge('Open connections to providers, those for tokens included.', 'sum', ['provider']),

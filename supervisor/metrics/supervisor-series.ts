@@ -69,15 +69,19 @@ function watchFleet(registry: MetricRegistry, { fleet, lifecycle, profiles }: Su
     state => [state, workers.with({ lifecycle: state })] as const
   )
   const restarts = registry.counter('gateway_worker_restarts_total').with({})
+  const replacements = registry.counter('gateway_worker_replacements_total').with({})
   const ready = registry.gauge('gateway_ready').with({})
   const draining = registry.gauge('gateway_draining').with({})
   const drained = registry.gauge('gateway_drain_active_requests').with({})
   let countedRestarts = 0
+  let countedReplacements = 0
   return () => {
     const counts = fleet.counts()
     for (const [state, gauge] of states) gauge.set(counts[state])
     restarts.add(counts.restarts - countedRestarts)
     countedRestarts = counts.restarts
+    replacements.add(counts.replacements - countedReplacements)
+    countedReplacements = counts.replacements
     const state = lifecycle()
     const isReady = state.phase === 'live' && state.isReady && hasRoutes && counts.ready > 0
     const isDraining = state.phase !== 'not-started' && state.phase !== 'starting' && state.phase !== 'live'

@@ -73,6 +73,8 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
           signalStop = listener
         },
         onReopen: () => () => undefined,
+        // It has no further process.
+        onReplace: () => () => undefined,
         onReload(listener) {
           reloadListeners.push(listener)
           return () => undefined

@@ -66,7 +66,7 @@ export async function streamTail(
 
   const end = () => arrivals.end()
   signal.addEventListener('abort', end)
-  const leave = drainGate.onDraining(end)
+  const leave = drainGate.onClosingConnections(end)
   try {
     firstPage = await readFirstPage(store, { limit, lastId })
     const stream = startEventStream(reply, {
@@ -75,7 +75,7 @@ export async function streamTail(
       ...(keepAliveIntervalMs === undefined ? {} : { keepAliveIntervalMs })
     })
     arrivals.addFirst(firstPage.records.toReversed())
-    if (signal.aborted || drainGate.isDraining) end()
+    if (signal.aborted || drainGate.closesConnections) end()
     await send(stream, arrivals)
     stream.end()
     return arrivals.sent

@@ -6,6 +6,8 @@ import type { RequestContext } from './request-context.ts'
 
 export interface DrainGate {
   readonly isDraining: boolean
+  /** Every response is the last one of its connection: while draining, and once another worker has taken the place of this one. */
+  readonly closesConnections: boolean
   /** Admitted model requests whose response is not complete yet, streams included. */
   readonly activeRequests: number
   /** The same requests, in no order. */
@@ -18,6 +20,10 @@ export interface DrainGate {
   hold(work: Promise<unknown>): void
   /** Model requests are refused from now on. */
   startDraining(): void
+  /** Connections close from now on, each behind its next response; model requests are served. */
+  startRetiring(): void
+  /** Calls the listener once, when connections begin to close. Returns a function that removes it. */
+  onClosingConnections(listener: () => void): () => void
   /** Calls the listener once, when the drain starts. Returns a function that removes it. */
   onDraining(listener: () => void): () => void
   /** Resolves when no admitted request runs any more. */
@@ -36,7 +42,9 @@ export function createDrainGate(): DrainGate {
   const active: RequestContext[] = []
   let idleWaiters: Array<() => void> = []
   const drainListeners = new Set<() => void>()
+  const closingListeners = new Set<() => void>()
   let isDraining = false
+  let closesConnections = false
   let heldWork = 0
 
   function wakeIfIdle(): void {
@@ -46,9 +54,17 @@ export function createDrainGate(): DrainGate {
     for (const resolve of waiters) resolve()
   }
 
+  function startClosing(): void {
+    closesConnections = true
+    callOnce(closingListeners)
+  }
+
   return {
     get isDraining() {
       return isDraining
+    },
+    get closesConnections() {
+      return closesConnections
     },
     get activeRequests() {
       return active.length
@@ -78,8 +94,13 @@ export function createDrainGate(): DrainGate {
     },
     startDraining() {
       isDraining = true
-      for (const listener of drainListeners) listener()
-      drainListeners.clear()
+      callOnce(drainListeners)
+      startClosing()
+    },
+    startRetiring: startClosing,
+    onClosingConnections(listener) {
+      closingListeners.add(listener)
+      return () => closingListeners.delete(listener)
     },
     onDraining(listener) {
       drainListeners.add(listener)
@@ -93,6 +114,11 @@ export function createDrainGate(): DrainGate {
       for (const context of [...active]) context.abort(shuttingDown())
     }
   }
+}
+
+function callOnce(listeners: Set<() => void>): void {
+  for (const listener of listeners) listener()
+  listeners.clear()
 }
 
 /**

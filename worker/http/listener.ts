@@ -1,11 +1,13 @@
 // The sockets of a worker: accepts connections, and closes them in the order that a drain needs
 // (field-lessons.md I5; decisions.md 44).
 
+import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { withDeadline } from '../../shared/deadline.ts'
+import { findListeningHandle, type ListeningHandle } from '../../shared/ipc/listening-handle.ts'
 import { isMissingAddress, resolveListenAddresses } from '../../shared/listen-addresses.ts'
 import { http } from '../../shared/node-http.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
@@ -33,6 +35,8 @@ export interface ListenOptions {
    */
   reusePort: boolean
   tls?: TlsPair
+  /** Sockets that listen already; with any of them no address is bound. */
+  inherited?: readonly ListeningHandle[]
 }
 
 export interface Listener {
@@ -42,6 +46,10 @@ export interface Listener {
   listen(options: ListenOptions): Promise<{ host: string; port: number }>
   /** Shows another certificate to new connections; without TLS it has no effect. */
   useCertificate(pair: TlsPair): void
+  /** The sockets of this process, for another one that goes on with them; none where the cluster's primary has them. */
+  listHandles(): ListeningHandle[]
+  /** Stops accepting, and resolves when no connection is open any more. Idle ones are closed when they send nothing for a while. */
+  whenEmpty(): Promise<void>
   /** Resolves when no connection is accepted any more. Connections that are open stay usable. */
   stopAccepting(): Promise<void>
   /** Opens a connection in memory in the name of the client of another one. */
@@ -66,6 +74,8 @@ const SERVER_OPTIONS: ServerOptions = {
 const BACKLOG = 4096
 const IDLE_SWEEP_MS = 100
 const CLOSE_GRACE_MS = 1000
+/** A process that another one has replaced closes connections that send nothing for so long: they would keep it until its deadline. */
+const REPLACED_IDLE_MS = 15_000
 
 export interface ListenerOptions {
   /**
@@ -194,8 +204,15 @@ export function createListener(
 
   return {
     async listen(options) {
-      const { host, reusePort, tls } = options
+      const { host, reusePort, tls, inherited = [] } = options
       let { port } = options
+      for (const handle of inherited) {
+        const server = createServer(tls && (renewed ?? tls))
+        await listenOn(server, handle)
+        servers.push(server)
+        port = (server.address() as AddressInfo).port
+      }
+      if (servers.length > 0) return { host, port }
       const connectionsMax = connectionsMaxOf(readDescriptorUse())
       for (const address of await resolveListenAddresses(host)) {
         const server = createServer(tls && (renewed ?? tls))
@@ -216,6 +233,16 @@ export function createListener(
       renewed = pair
       for (const server of servers) if (server instanceof HttpsServer) server.setSecureContext(pair)
     },
+    listHandles: () => servers.map(findListeningHandle).filter(handle => handle !== undefined),
+    async whenEmpty() {
+      const closed = Promise.all(servers.map(server => once(server, 'close')))
+      await stopAccepting()
+      for (const server of servers) server.keepAliveTimeout = Math.min(keepAliveMs, REPLACED_IDLE_MS)
+      // The setting holds from the next response of a connection on.
+      const sweep = setTimeout(sweepIdle, REPLACED_IDLE_MS)
+      await closed
+      clearTimeout(sweep)
+    },
     stopAccepting,
     connect,
     async close() {
@@ -227,6 +254,16 @@ export function createListener(
       for (const server of servers) server.closeAllConnections()
     }
   }
+}
+
+function listenOn(server: Server, handle: ListeningHandle): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(handle, BACKLOG, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
 }
 
 function bind(server: Server, options: { host: string; port: number; reusePort: boolean }): Promise<void> {

@@ -62,7 +62,7 @@ export interface RequestContextOptions {
 /** What all requests of a worker share. */
 export interface RequestEnvironment {
   /** Read when a response is written: while it is true, responses close their connection. */
-  readonly drain: { readonly isDraining: boolean }
+  readonly drain: { readonly closesConnections: boolean }
   readonly log: Logger
   readonly fingerprint: Fingerprint
   readonly readKeyFacts: ReadKeyFacts

@@ -25,7 +25,7 @@ export interface DescribedRequest {
  */
 export function writeResponseHeaders(
   { requestId, family, corsHeaders, startedAtMs, facts, limitState }: DescribedRequest,
-  { isDraining }: { readonly isDraining: boolean }
+  { closesConnections }: { readonly closesConnections: boolean }
 ): string[] {
   const headers = ['x-request-id', requestId, ...corsHeaders]
   // The SDK of this family reads only this name.
@@ -37,6 +37,6 @@ export function writeResponseHeaders(
   if (isTarget === true && profileId !== undefined) headers.push(TARGET_HEADER, profileId)
   if (ignoredFields !== undefined) headers.push(IGNORED_HEADER, writeIgnoredHeader(ignoredFields))
   if (limitState !== undefined) headers.push(...writeFamilyLimitHeaders(family, limitState, Date.now()))
-  if (isDraining) headers.push('connection', 'close')
+  if (closesConnections) headers.push('connection', 'close')
   return headers
 }

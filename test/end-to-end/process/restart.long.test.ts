@@ -31,7 +31,7 @@ t.test('a worker that crashes logs the reason in one line and is respawned', asy
 t.test('a worker that could not be forked is forked again', async t => {
   const fleet = await startFleet(t, { GATEWAY_WORKERS: '2' })
   const before = await findWorkers(fleet, 2)
-  fleet.child.kill('SIGUSR2')
+  fleet.child.kill('SIGWINCH')
   await fleet.readLine(line => line.includes('fork-will-fail'))
   process.kill(Number(before.get(1)), 'SIGKILL')
   await fleet.until('/state', state => state.worker === 1 && state.pid !== before.get(1))

@@ -28,7 +28,7 @@ export async function streamLog(
   const ending = new AbortController()
   const end = () => ending.abort()
   signal.addEventListener('abort', end)
-  const leave = drainGate.onDraining(end)
+  const leave = drainGate.onClosingConnections(end)
   // Opened before the head is sent: from then on the client counts on every line.
   const opening = openLogTail({ path, lastId })
   await opening.catch(ignoreUntilStarted)

@@ -48,8 +48,8 @@ export function createResponsesWebSockets(
       }
     })
     open.add(connection)
-    const stopListening = drainGate.onDraining(() => connection.drain())
-    if (drainGate.isDraining) connection.drain()
+    const stopListening = drainGate.onClosingConnections(() => connection.drain())
+    if (drainGate.closesConnections) connection.drain()
   }
 
   function accept(request: FastifyRequest, reply: FastifyReply): void {
