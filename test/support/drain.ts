@@ -12,7 +12,7 @@ const CONNECTIONS = 32
 
 /** A model request without its body: it runs until its connection is closed. The response to its expectation says that it is admitted. */
 const UNFINISHED =
-  'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n'
+  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n'
 
 /**
  * Interrupts the gateway and resolves with one whose URL leads to the connections that were opened before. A model request runs until the
@@ -52,7 +52,7 @@ export async function startDraining<Gateway extends ServingGateway>(
 async function openConnection(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
-  socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
+  socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await once(socket, 'data')
   return socket
 }

@@ -1,7 +1,15 @@
 // Writes a captured body for a traffic record: redacted, bounded, as JSON text (operations.md 8.2).
 // Its time is linear in the length of the body. Large bodies are written in a thread.
 import { asBuffer } from '../../shared/bytes.ts'
-import { createRedactor, describeBase64, hasFile, REDACTED, type Redactor, TOO_DEEP } from '../../shared/redaction.ts'
+import {
+  createRedactor,
+  describeBase64,
+  hasFile,
+  isHidden,
+  REDACTED,
+  type Redactor,
+  TOO_DEEP
+} from '../../shared/redaction.ts'
 import { cutText } from './capture.ts'
 
 /** How captured bodies are redacted: plain data, because a thread needs it too. */
@@ -103,8 +111,8 @@ class MemberWriter {
   }
 
   #writeMember(name: string, member: unknown, holder: object, depth: number): [string, unknown] {
-    const { isSensitive, shown } = this.#redactor.readKey(name)
-    if (isSensitive) return [shown, REDACTED]
+    const { kind, shown } = this.#redactor.readKey(name)
+    if (isHidden(kind, member)) return [shown, REDACTED]
     const file = describeFile(name, member, holder)
     if (file === undefined) return [shown, this.write(member, depth + 1)]
     this.isShortened = true

@@ -43,8 +43,8 @@ const SHOWN_PREFIX = 'x-stainless-'
 export function redactHeaders(headers: IncomingHttpHeaders, redactor: Redactor): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
-      const { isSensitive, shown } = redactor.readKey(name)
-      const isShown = (SHOWN.has(name) || name.startsWith(SHOWN_PREFIX)) && !isSensitive
+      const { kind, shown } = redactor.readKey(name)
+      const isShown = (SHOWN.has(name) || name.startsWith(SHOWN_PREFIX)) && kind === 'plain'
       return [shown, isShown ? boundText(redactor.redactText(String(value))) : REDACTED]
     })
   )
