@@ -145,6 +145,8 @@ for (const { level, streamed, store, useStore } of runs)
           GATEWAY_OPENSEARCH_PASSWORD: secret(32),
           GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: '20',
           UPSTREAM_CREDENTIALS: CREDENTIALS,
+          // Also what is no record by default.
+          GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: '[]',
           GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true',
           GATEWAY_ENABLE_API_KEY_AUTH: 'true',
           GATEWAY_API_KEY: GATEWAY_KEY,

@@ -25,6 +25,8 @@ const lines = (name: string, place: 'path' | 'query'): Parameter => ({
   ...(place === 'path' ? { required: true } : {})
 })
 
+const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL']
+
 const logText: RouteDocument['responses'] = {
   200: { description: 'The lines as they are.', content: { 'text/plain; charset=utf-8': { type: 'string' } } }
 }
@@ -94,6 +96,20 @@ export const systemOperations: readonly RouteDocument[] = [
     method: 'get',
     path: '/logs/stream',
     summary: 'New lines of the log file, as they are written',
+    parameters: [
+      {
+        name: 'level',
+        in: 'query',
+        description: 'Lines of this level and more severe ones.',
+        schema: { enum: [...LOG_LEVELS] }
+      },
+      {
+        name: 'lines',
+        in: 'query',
+        description: 'How many earlier lines come first.',
+        schema: { type: 'integer', minimum: 0, maximum: 5000, default: 0 }
+      }
+    ],
     responses: {
       200: {
         description: 'Server-sent events `message` with one line each, and `error` where the file cannot be read.',

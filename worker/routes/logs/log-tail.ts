@@ -1,5 +1,6 @@
 // Follows a log file: hands out the lines that are appended to it, also after it was rotated or cut off.
 import { type FileHandle, stat } from 'node:fs/promises'
+import { findLastLines } from './last-lines.ts'
 import { isMissing, openRegularFile } from './log-file.ts'
 import { readValidText } from './text.ts'
 
@@ -20,6 +21,8 @@ export interface LogTailOptions {
   readonly path: string
   /** Id of the last line that was received: the tail starts behind it, or at the start of the file when that was rotated since. */
   readonly lastId?: string | undefined
+  /** Lines before the end that the tail begins with, where no id says where to start: they and the new ones are read in one go. */
+  readonly lines?: number | undefined
   readonly blockBytes?: number
   readonly lineBytesMax?: number
 }
@@ -36,13 +39,13 @@ const READS_AFTER_ROTATION = 2
 /** A process that cannot open the new file writes to the old one without end; this many reads of it are enough. */
 const READS_AFTER_ROTATION_MAX = 16
 
-/** Opens the tail at the end of the file. Rejects with the system's error, such as `ENOENT`. */
+/** Opens the tail at the end of the file, or so many lines before it. Rejects with the system's error, such as `ENOENT`. */
 export async function openLogTail(options: LogTailOptions): Promise<LogTail> {
-  const { path, lastId, blockBytes = BLOCK_BYTES, lineBytesMax = LINE_BYTES_MAX } = options
+  const { path, lastId, lines: earlier = 0, blockBytes = BLOCK_BYTES, lineBytesMax = LINE_BYTES_MAX } = options
   const block = Buffer.allocUnsafe(blockBytes)
   let file = await openRegularFile(path)
   let { identity, size } = await describe(file)
-  let position = readStart(lastId, { identity, size })
+  let position = readStart(lastId, { identity, size }) ?? (await findStart(file, { lines: earlier, size }))
   let lines = createLineCollector(lineBytesMax)
   let emptyReads = 0
   let readsAfterRotation = 0
@@ -98,12 +101,20 @@ export async function openLogTail(options: LogTailOptions): Promise<LogTail> {
   }
 }
 
-/** Where a tail starts: behind the line that the id names, at the start of a file that is newer than it, else at the end. */
-function readStart(lastId: string | undefined, { identity, size }: { identity: string; size: number }): number {
+/** Where the id says that a tail starts: behind the line that it names, or at the start of a file that is newer than it. */
+function readStart(
+  lastId: string | undefined,
+  { identity, size }: { identity: string; size: number }
+): number | undefined {
   const named = /^([0-9a-z.]{1,40})-(\d{1,15})$/.exec(lastId ?? '')
-  if (named === null) return size
+  if (named === null) return undefined
   const offset = Number(named[2])
   return named[1] === identity && offset <= size ? offset : 0
+}
+
+/** The start of the last lines, or the end of the file. */
+async function findStart(file: FileHandle, { lines, size }: { lines: number; size: number }): Promise<number> {
+  return lines === 0 ? size : (await findLastLines(file, lines)).start
 }
 
 async function describe(file: FileHandle): Promise<{ identity: string; size: number }> {

@@ -25,10 +25,14 @@ import { createViewerPage } from './viewer-page.ts'
 
 const LOG_STREAM_TYPE = 'text/event-stream; charset=utf-8'
 
-const lineCount: ParameterType<number> = integer({ min: 1, max: 5000 })
+const LINES_MAX = 5000
+const lineCount: ParameterType<number> = integer({ min: 1, max: LINES_MAX })
 const queryParameters = { lines: withDefault(lineCount, 100) }
 const pathParameters = { last_n_lines: required(lineCount) }
-const streamParameters = { level: optional(oneOf(LEVELS)) }
+const streamParameters = {
+  level: optional(oneOf(LEVELS)),
+  lines: withDefault(integer({ min: 0, max: LINES_MAX }), 0)
+}
 
 /** The parts of a worker that the log pages use. */
 export type LogRuntime = Pick<WorkerRuntime, 'settings' | 'control' | 'drainGate' | 'clock' | 'log'>
@@ -50,7 +54,7 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
 
   async function sendStream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { context } = request
-    const { level } = readParameters('query', context.query, streamParameters)
+    const { level, lines } = readParameters('query', context.query, streamParameters)
     assertAllowed(request.raw)
     if (request.method === 'HEAD') {
       sendWhole(reply, { status: 200, contentType: LOG_STREAM_TYPE, headers: ['cache-control', 'no-store'], body: '' })
@@ -61,7 +65,8 @@ export function registerLogRoutes(app: FastifyInstance, runtime: LogRuntime): vo
     try {
       if (drainGate.isDraining) throw shuttingDown()
       const lastId = request.headers['last-event-id']
-      const options = { path: settings.logFilename, level, lastId: typeof lastId === 'string' ? lastId : undefined }
+      const from = { lastId: typeof lastId === 'string' ? lastId : undefined, lines }
+      const options = { path: settings.logFilename, level, ...from }
       await streamLog({ reply, drainGate, clock, log }, options)
     } finally {
       release()

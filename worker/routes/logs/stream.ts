@@ -16,13 +16,15 @@ export interface LogStreamOptions {
   readonly level: Level | undefined
   /** The client's `last-event-id`. */
   readonly lastId: string | undefined
+  /** Lines before the new ones. */
+  readonly lines?: number | undefined
   readonly keepAliveIntervalMs?: number
 }
 
 /** Streams until the client disconnects, the drain starts or the file cannot be read any more. */
 export async function streamLog(
   { reply, drainGate, clock, log }: { reply: FastifyReply; drainGate: DrainGate; clock: Clock; log: Logger },
-  { path, level, lastId, keepAliveIntervalMs }: LogStreamOptions
+  { path, level, lastId, lines, keepAliveIntervalMs }: LogStreamOptions
 ): Promise<void> {
   const { signal } = reply.request.context
   const ending = new AbortController()
@@ -30,7 +32,7 @@ export async function streamLog(
   signal.addEventListener('abort', end)
   const leave = drainGate.onClosingConnections(end)
   // Opened before the head is sent: from then on the client counts on every line.
-  const opening = openLogTail({ path, lastId })
+  const opening = openLogTail({ path, lastId, lines })
   await opening.catch(ignoreUntilStarted)
   const stream = startEventStream(reply, {
     cacheControl: 'no-store',

@@ -26,6 +26,8 @@ export function createViewerPage(): { headers: string[]; body: string } {
   return { headers, body: page.replace('NONCE', nonce) }
 }
 
+/** The stream begins with so many earlier lines. */
+const EARLIER_LINES = 500
 /** A browser keeps this many lines of the log; older ones leave the page. */
 const LINES_MAX = 2000
 
@@ -85,12 +87,14 @@ function showEvents(text) {
 
 async function connect(key, level) {
   connection.abort()
+  // The stream begins with the earlier lines again.
+  log.replaceChildren()
   const own = new AbortController()
   connection = own
   showState('Connecting')
   try {
     const headers = key === '' ? {} : { 'x-api-key': key }
-    const query = level === '' ? '' : '?level=' + level
+    const query = '?lines=${EARLIER_LINES}' + (level === '' ? '' : '&level=' + level)
     const response = await fetch('/logs/stream' + query, { headers, signal: own.signal })
     if (!response.ok) {
       showState('Refused with status ' + response.status)
@@ -114,6 +118,12 @@ find('connection').addEventListener('submit', event => {
   event.preventDefault()
   connect(find('key').value, find('level').value)
 })
+find('level').addEventListener('change', () => connect(find('key').value, find('level').value))
+
+// The key that the page itself was opened with.
+const given = new URLSearchParams(location.search)
+find('key').value = given.get('key') ?? given.get('x-api-key') ?? ''
+connect(find('key').value, '')
 </script>
 </body>
 </html>

@@ -37,6 +37,28 @@ t.test(
   }
 )
 
+t.test('a tail may begin with the last lines: what is written meanwhile comes once and behind them', async t => {
+  const lines = fc.array(fc.constantFrom('a', 'bb', 'ä€', '😀'), { minLength: 0, maxLength: 9 })
+  const counts = fc.tuple(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 1, max: 7 }))
+  const property = fc.asyncProperty(lines, lines, counts, async (before, after, [count, blockBytes]) => {
+    const content = before.map((text, index) => `${index} ${text}\n`).join('')
+    const { path, readTexts } = await start(t, content, { lines: count, blockBytes })
+    appendFileSync(path, after.map((text, index) => `new ${index} ${text}\n`).join(''))
+    const expected = [
+      ...before.map((text, index) => `${index} ${text}`).slice(count === 0 ? before.length : -count),
+      ...after.map((text, index) => `new ${index} ${text}`)
+    ]
+    return JSON.stringify(await readTexts()) === JSON.stringify(expected)
+  })
+  await t.resolves(fc.assert(property, { numRuns: 50 }))
+  const cut = await start(t, 'one\ntwo\nunfin', { lines: 2 })
+  appendFileSync(cut.path, 'ished\n')
+  t.same(await cut.readTexts(), ['two', 'unfinished'], 'a line that is being written counts')
+  const [{ id } = { id: '' }] = await (await start(t, '', { path: cut.path, lines: 3 })).readAll()
+  const resumed = await start(t, '', { path: cut.path, lastId: id, lines: 3 })
+  t.same(await resumed.readTexts(), ['two', 'unfinished'], 'an id goes before the number of lines')
+})
+
 t.test('any way to cut the bytes gives the same lines', async t => {
   const lines = fc.array(fc.constantFrom('a', 'ä€', '😀😀', 'xyz'), { minLength: 1, maxLength: 12 })
   const property = fc.asyncProperty(lines, fc.integer({ min: 1, max: 7 }), async (texts, blockBytes) => {
