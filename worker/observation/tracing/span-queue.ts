@@ -153,12 +153,35 @@ export class SpanQueue implements SpanProcessor {
   }
 }
 
+/** The statuses of gRPC by their numbers, in its own words (https://grpc.github.io/grpc/core/md_doc_statuscodes.html). */
+const GRPC_STATUSES = [
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED'
+]
+
 /**
- * The code of the system, of HTTP or of gRPC: a message may name addresses or repeat the
- * collector's response.
+ * The code of the system, the status of HTTP or the word of gRPC: a message may name addresses or
+ * repeat the collector's response.
  */
 function nameOf(error: Error): string {
-  return 'code' in error && error.code !== undefined ? `export_failed_${error.code}` : 'export_failed'
+  if (!('code' in error) || error.code === undefined) return 'export_failed'
+  const word = typeof error.code === 'number' ? GRPC_STATUSES[error.code] : undefined
+  return `export_failed_${word ?? error.code}`
 }
 
 /** The texts of a span's attributes and events: what makes its size. */

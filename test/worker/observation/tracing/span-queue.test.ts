@@ -98,6 +98,20 @@ t.test('a failed export is counted and logged by its code, without the message o
   t.notMatch(JSON.stringify(logged), /secret/)
 })
 
+for (const [code, name] of [
+  [14, 'UNAVAILABLE'],
+  [16, 'UNAUTHENTICATED'],
+  [503, '503']
+] as const) {
+  t.test(`the code ${code} of a collector is logged as ${name}`, async t => {
+    const { queue, exportAt, logged } = createQueue()
+    queue.onEnd(spanOf())
+    queue.onEnd(spanOf())
+    ;(await exportAt(0)).fail(Object.assign(new Error('failed'), { code }))
+    t.match(logged, [{ reason_id: `export_failed_${name}` }])
+  })
+}
+
 t.test('a full queue that shall not drop is sent at once, in parallel, and holds twice as much meanwhile', async t => {
   const { queue, exports, exportAt, counted } = createQueue({ dropsWhenFull: false, batchSize: 1 })
   for (let index = 0; index < 10; index += 1) queue.onEnd(spanOf())
