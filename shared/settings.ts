@@ -1,5 +1,6 @@
 // The settings of the gateway as one frozen object, parsed from the texts of variables by the rows of `settings/table.ts`.
 import { availableParallelism } from 'node:os'
+import { countThreads, readMemoryLimit } from './memory-plan.ts'
 import { type ResolvedVariables, resolveVariables, type SettingIssue, type Variables } from './settings/resolve.ts'
 import { type SettingName, type SettingsTable, settingNames, settingsTable } from './settings/table.ts'
 import { readTextFile } from './text-file.ts'
@@ -130,7 +131,7 @@ function readValue(name: SettingName, variables: Variables, issues: SettingIssue
 }
 
 function defaultPoolThreads(workers: number): number {
-  return Math.max(1, Math.floor(availableParallelism() / workers))
+  return countThreads(availableParallelism(), workers, readMemoryLimit())
 }
 
 function camelCase(name: string): string {

@@ -1,13 +1,15 @@
 // How the supervisor starts its processes: the workers, the writer of traffic records, the store of responses and the process of shared limits.
 
-import { totalmem } from 'node:os'
 import { extname, join } from 'node:path'
 import type { ListenOptions } from '../shared/ipc/messages.ts'
-import type { Settings } from '../shared/settings.ts'
+import type { MemoryPlan } from '../shared/memory-plan.ts'
+import type { ServiceName } from '../shared/services.ts'
+import { planGatewayMemory } from '../shared/services.ts'
+import { planAllocator } from './allocator.ts'
 import type { ForkChild } from './child-process.ts'
 import { listVariableNames } from './profile/variables.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
-import { createServiceFork, type ServiceName } from './service-keeper.ts'
+import { createServiceFork } from './service-keeper.ts'
 import { planWorkerArguments } from './worker-arguments.ts'
 import { hideVariables } from './worker-environment.ts'
 import { createWorkerFork } from './worker-fork.ts'
@@ -19,10 +21,11 @@ export interface Children {
 
 /** Returns the forks of processes for a gateway with this plan. */
 export function createChildren({ settings, profiles, keysFile }: RuntimePlan, { reusePort }: ListenOptions): Children {
-  const environment = hideVariables(process.env, [
-    ...listVariableNames(profiles.profiles),
-    ...(keysFile?.loaded.variableNames ?? [])
-  ])
+  const memory = planGatewayMemory(settings)
+  const environment = {
+    ...hideVariables(process.env, [...listVariableNames(profiles.profiles), ...(keysFile?.loaded.variableNames ?? [])]),
+    ...(memory !== undefined && planAllocator(process.env))
+  }
   const extension = extname(import.meta.filename)
   const forkService = (folder: string) =>
     createServiceFork({
@@ -33,7 +36,7 @@ export function createChildren({ settings, profiles, keysFile }: RuntimePlan, { 
   return {
     forkWorker: createWorkerFork({
       entry: join(import.meta.dirname, `../worker/main${extension}`),
-      execArgv: chooseWorkerArguments(settings),
+      execArgv: chooseWorkerArguments(memory),
       sharesPort: reusePort,
       environment
     }),
@@ -41,14 +44,8 @@ export function createChildren({ settings, profiles, keysFile }: RuntimePlan, { 
   }
 }
 
-function chooseWorkerArguments(settings: Settings): string[] {
+function chooseWorkerArguments(memory: MemoryPlan | undefined): string[] {
   const inherited = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)]
-  const planned = planWorkerArguments({
-    workerCount: settings.workers,
-    memoryLimitBytes: process.constrainedMemory(),
-    totalMemoryBytes: totalmem(),
-    engineVersion: process.versions.v8,
-    inherited
-  })
+  const planned = planWorkerArguments({ memory, engineVersion: process.versions.v8, inherited })
   return [...process.execArgv, ...planned]
 }

@@ -4,10 +4,10 @@ import { deriveCompactionKey, writeCompactionKey } from '../shared/compaction-ke
 import type { ListenOptions } from '../shared/ipc/messages.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { createRuntimeLog, type Logger, type LogOutput, type RuntimeLog } from '../shared/logging.ts'
+import { listServices, type ServiceName } from '../shared/services.ts'
 import { describeEffectiveSettings, describeSecurityPosture, listSecretTexts } from '../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../shared/settings.ts'
 import { StartupError } from '../shared/startup-error.ts'
-import { planSinks } from '../shared/traffic/sinks.ts'
 import type { Children } from './children.ts'
 import { startControl } from './control.ts'
 import { writeBaseUrl, writeDemoBanner } from './demo-banner.ts'
@@ -23,7 +23,6 @@ import { createPrivateSockets, type PrivateSockets } from './private-sockets.ts'
 import { DEFAULT_HEALTH_POLICY } from './process-keeper.ts'
 import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
-import type { ServiceName } from './service-keeper.ts'
 import type { OperatorSignals } from './signals.ts'
 import { StartFailure, toListenFailure, toStartFailure } from './start-failure.ts'
 import { warnOfMissingCredentials } from './startup-checks.ts'
@@ -138,22 +137,6 @@ function openSockets(services: readonly ServiceName[], owned: Owned): Partial<Re
     const explanation = 'the folder for temporary files (TMPDIR) must be one that can be written'
     throw new StartFailure('temporary_folder_unusable', explanation, error)
   }
-}
-
-/** The processes that these settings need beside workers. */
-function listServices(settings: Settings): ServiceName[] {
-  const needed = {
-    writer: needsWriter(settings),
-    store: settings.responsesStoreDsn !== undefined,
-    limits: settings.limitsRedisUrl !== undefined && settings.keysFile !== undefined
-  }
-  return (['writer', 'store', 'limits'] as const).filter(name => needed[name])
-}
-
-/** Records have to be stored, or the admin API asks for stored ones. */
-function needsWriter(settings: Settings): boolean {
-  const { sinks, relational } = planSinks(settings)
-  return sinks.length > 0 || (settings.adminApiEnabled && relational !== undefined)
 }
 
 /** An unexpected error: one line instead of a trace, which may hold secrets. Workers and upstream exit with this process. */

@@ -2,6 +2,7 @@
 // where the settings need it.
 import { randomUUID } from 'node:crypto'
 import type { SharedCounters } from '../shared/limits/shared-counters.ts'
+import type { ServiceName } from '../shared/services.ts'
 import { writeLimitsSettings } from '../shared/settings/limits-settings.ts'
 import { writeStoreSettings } from '../shared/settings/store-settings.ts'
 import type { TransferredSettings } from '../shared/settings/transfer.ts'
@@ -14,8 +15,7 @@ import {
   type ServiceEvent,
   type ServiceKeeper,
   type ServiceKeeperDependencies,
-  type ServiceKeeperOptions,
-  type ServiceName
+  type ServiceKeeperOptions
 } from './service-keeper.ts'
 
 export type KeptServicesEvent =

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ServiceName } from './service-keeper.ts'
+import type { ServiceName } from '../shared/services.ts'
 
 export interface PrivateSockets {
   /** Where a service listens. */

@@ -9,6 +9,7 @@ import {
   type ToServiceFields
 } from '../shared/ipc/service-messages.ts'
 import type { Logger } from '../shared/logging.ts'
+import type { ServiceName } from '../shared/services.ts'
 import { attachChild, type ForkChild } from './child-process.ts'
 import { logKeeperEvent } from './fleet-log.ts'
 import { createProcessKeeper, type HealthPolicy, type KeeperEvent } from './process-keeper.ts'
@@ -37,8 +38,7 @@ const SERVICES = {
   writer: 'writer of the traffic log',
   store: 'store of responses',
   limits: 'process of shared limits'
-} as const
-export type ServiceName = keyof typeof SERVICES
+} as const satisfies Record<ServiceName, string>
 
 export interface ServiceKeeperOptions {
   readonly name: ServiceName
@@ -90,7 +90,7 @@ export interface ServiceForkOptions {
   readonly entry: string
   readonly execArgv: readonly string[]
   /** Variables of this process that the service must not get, as undefined. */
-  readonly environment: Readonly<Record<string, undefined>>
+  readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 /** Returns the fork of a service process. */

@@ -16,8 +16,8 @@ import {
 import type { SharedCounters } from '../shared/limits/shared-counters.ts'
 import { createRuntimeLog, type Logger, type RuntimeLog, type RuntimeLogOptions } from '../shared/logging.ts'
 import type { MetricRegistry } from '../shared/metrics/registry.ts'
+import type { ServiceName } from '../shared/services.ts'
 import type { TransferredSettings } from '../shared/settings/transfer.ts'
-import type { ServiceName } from './service-keeper.ts'
 
 const EXIT_CLEAN = 0
 const EXIT_FAILED = 1

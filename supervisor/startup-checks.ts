@@ -8,7 +8,9 @@ import { isFixedPath } from '../shared/fixed-paths.ts'
 import { isHeaderValue } from '../shared/header-value.ts'
 import { readRedisUrl } from '../shared/limits/redis-url.ts'
 import { readStoreDsn, readStoreKey } from '../shared/memory/dsn.ts'
+import type { MemoryPlan } from '../shared/memory-plan.ts'
 import type { Secret } from '../shared/secret.ts'
+import { listServices, planGatewayMemory } from '../shared/services.ts'
 import { isAuthRequired, type Settings, type Variables } from '../shared/settings.ts'
 import type { StartupErrorDetail } from '../shared/startup-error.ts'
 import { planSinks } from '../shared/traffic/sinks.ts'
@@ -42,6 +44,7 @@ export function checkStartup(settings: Settings, options: StartupContext): Start
   checkSinks(settings, refusals)
   checkStore(settings, refusals, warnings)
   checkSharedLimits(settings, refusals, warnings)
+  warnOfMemory(settings, warnings)
   if (options.isNativeMode) checkUpstream(settings, options, refusals, warnings)
   warnOfUnusedKeyFile(settings, warnings)
   if (options.isDemo) checkDemo(settings, refusals)
@@ -157,6 +160,26 @@ function checkSharedLimits(
   if (readRedisUrl(limitsRedisUrl.reveal()) !== undefined) return
   const explanation = `${setting} must be redis://[user:password@]host[:port][/database], or the same with rediss://`
   refusals.push({ reasonId: 'invalid_settings', setting, explanation })
+}
+
+/** Says what the memory limit of the container leaves no room for (decisions.md 99). */
+export function warnOfMemory(
+  settings: Settings,
+  warnings: string[],
+  plan: MemoryPlan | undefined = planGatewayMemory(settings)
+): void {
+  if (plan === undefined) return
+  const { workers, maxRequestBodyBytes } = settings
+  if (!plan.fits) {
+    const services = listServices(settings).length
+    warnings.push(
+      `The memory limit is too small for ${workers} workers and ${services} further processes: give the container more memory, or fewer GATEWAY_WORKERS.`
+    )
+  }
+  if (maxRequestBodyBytes <= plan.bodyBytesMax) return
+  warnings.push(
+    `Bodies above ${plan.bodyBytesMax} bytes are refused with 503 under the memory limit, although GATEWAY_MAX_REQUEST_BODY_BYTES accepts ${maxRequestBodyBytes}.`
+  )
 }
 
 function checkLogFile({ logFilename }: Settings, refusals: StartupErrorDetail[]): void {

@@ -1,4 +1,5 @@
 // The Node options of a worker process: garbage collection sized for request work, and heaps that fit the container together.
+import type { MemoryPlan } from '../shared/memory-plan.ts'
 
 /** Fewer, larger young-generation collections: measured to save a seventh of the processor time at small bodies. */
 const SEMI_SPACE_MEBIBYTES = 32
@@ -20,16 +21,11 @@ const ENGINE_THREADS = '--v8-pool-size'
  */
 const BUFFERS_IN_HEAP_LIMIT = '--external-memory-accounted-in-global-limit'
 const ENGINES_WITH_OPTION = /^(13|14)\.6\./
-/** What a container has beside the heaps of its workers: code, buffers, the supervisor. */
-const HEAP_SHARE = 0.75
-const HEAP_MEBIBYTES_MIN = 128
 const MEBIBYTE = 1024 * 1024
 
 export interface WorkerMachine {
-  readonly workerCount: number
-  /** Memory limit of the container in bytes; undefined or 0 when there is none. */
-  readonly memoryLimitBytes: number | undefined
-  readonly totalMemoryBytes: number
+  /** How the memory limit of the container is divided; undefined where there is none. */
+  readonly memory: MemoryPlan | undefined
   /** Version of the engine, as `process.versions.v8` has it. */
   readonly engineVersion: string
   /** Node options of this process, from its command line and from NODE_OPTIONS. */
@@ -40,17 +36,19 @@ export interface WorkerMachine {
 export function planWorkerArguments(machine: WorkerMachine): string[] {
   const planned: string[] = []
   const isChosen = (option: string) => machine.inherited.some(one => one.replaceAll('_', '-').startsWith(option))
-  if (!isChosen('--max-semi-space-size')) planned.push(`--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`)
+  const semiSpace = machine.memory === undefined ? SEMI_SPACE_MEBIBYTES : toMebibytes(machine.memory.semiSpaceBytes)
+  if (!isChosen('--max-semi-space-size')) planned.push(`--max-semi-space-size=${semiSpace}`)
   if (!isChosen(WITHOUT_PRETENURING) && !isChosen('--allocation-site-pretenuring')) planned.push(WITHOUT_PRETENURING)
   if (ENGINES_WITH_OPTION.test(machine.engineVersion) && !isChosen(BUFFERS_IN_HEAP_LIMIT)) {
     planned.push(BUFFERS_IN_HEAP_LIMIT)
   }
   if (!isChosen(ENGINE_THREADS)) planned.push(`${ENGINE_THREADS}=1`)
-  const limit = machine.memoryLimitBytes
-  const isLimited = limit !== undefined && limit > 0 && limit < machine.totalMemoryBytes
-  if (isLimited && !isChosen('--max-old-space-size')) {
-    const share = Math.floor((limit * HEAP_SHARE) / machine.workerCount / MEBIBYTE)
-    planned.push(`--max-old-space-size=${Math.max(HEAP_MEBIBYTES_MIN, share)}`)
+  if (machine.memory !== undefined && !isChosen('--max-old-space-size')) {
+    planned.push(`--max-old-space-size=${toMebibytes(machine.memory.workerHeapBytes)}`)
   }
   return planned
+}
+
+function toMebibytes(bytes: number): number {
+  return Math.floor(bytes / MEBIBYTE)
 }

@@ -11,7 +11,7 @@ export interface WorkerForkOptions {
   /** Every worker binds the port itself; otherwise this process hands connections to the workers over their channels. */
   readonly sharesPort: boolean
   /** Variables that are added to those of this process; one that is undefined is left out. */
-  readonly environment: Readonly<Record<string, undefined>>
+  readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 /** Returns the fork of worker processes, which share listening sockets through `node:cluster`. */

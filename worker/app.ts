@@ -9,10 +9,12 @@ import { createKeyRing, type KeyRing } from '../shared/keys/key-ring.ts'
 import type { KeySet } from '../shared/keys/key-set.ts'
 import type { Logger, WritePlainLine } from '../shared/logging.ts'
 import type { ResponseStore } from '../shared/memory/store.ts'
+import type { MemoryPlan } from '../shared/memory-plan.ts'
 import { createPriceFinder } from '../shared/price-finder.ts'
 import type { PriceList } from '../shared/prices.ts'
 import type { ProfileCredentials, ProfileSet } from '../shared/profile.ts'
 import type { RunningRequests } from '../shared/running-request.ts'
+import { planGatewayMemory } from '../shared/services.ts'
 import type { Settings } from '../shared/settings.ts'
 import { learnFacts } from './bridge/model-facts.ts'
 import type { RouteTable } from './bridge/resolve-route.ts'
@@ -37,6 +39,7 @@ import type { ProcessProbes } from './observation/metrics/probes.ts'
 import { createObservation, type Observation } from './observation/observation.ts'
 import type { RequestObserver } from './observation/observer.ts'
 import { selectServed } from './operations/stored.ts'
+import { memoryRoom } from './performance/memory-room.ts'
 import { type ProviderFaces, providerFaces } from './protocols/registry.ts'
 import { createExecutors, type ProviderKinds, providerKinds, readProviderOptions } from './providers/registry.ts'
 import type { Executors } from './providers/types.ts'
@@ -134,12 +137,14 @@ export async function createWorkerApp(
 ): Promise<WorkerApp> {
   const { metrics } = options
   const { createHandlers } = parts.operations ?? servedOperations
+  const memory = planGatewayMemory(options.settings)
+  if (memory !== undefined) memoryRoom.limit(memory.largeBytes)
   const traffic = await openTraffic(options)
   const storeLink = await openStore(options)
   const probes = metrics && (await startProbes(metrics))
   const routes = createRouteTable(options.profiles, options.settings, options.revisions.config)
   followInventories(routes, options.control)
-  const translator = createWorkerTranslator(options, parts, { routes, probes })
+  const translator = createWorkerTranslator(options, parts, { routes, probes, memory })
   const outbox = traffic?.outbox
   const limiter = await openLimiter(options, parts)
   const { prices } = options
@@ -261,13 +266,14 @@ async function startProbes({ registry }: WorkerMetrics): Promise<ProcessProbes> 
 function createWorkerTranslator(
   { settings, profiles }: WorkerAppOptions,
   { faces, kinds }: WorkerAppParts,
-  { routes, probes }: { routes: RouteTable; probes: ProcessProbes | undefined }
+  { routes, probes, memory }: { routes: RouteTable; probes: ProcessProbes | undefined; memory: MemoryPlan | undefined }
 ): Translator {
   return createTranslator({
     settings: { routes, providerOptions: readProviderOptions({ profiles, kinds, settings }) },
     faces,
     threads: settings.poolThreads,
     thresholdBytes: settings.poolThresholdBytes,
+    threadHeapBytes: memory?.threadHeapBytes,
     onPoolWaited: probes?.listeners.onPoolWaited
   })
 }

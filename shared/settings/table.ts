@@ -2,6 +2,7 @@
 // warnings and the printed effective settings all come from these rows and those of
 // `traffic-rows.ts` and `upstream-rows.ts` (bridge.md 2).
 import { availableParallelism } from 'node:os'
+import { countWorkers, readMemoryLimit } from '../memory-plan.ts'
 import { keyRows } from './key-rows.ts'
 import { type SectionRows, section } from './row.ts'
 import { responsesRows } from './store-rows.ts'
@@ -41,13 +42,16 @@ function processRows(add: SectionRows) {
     ),
     GATEWAY_WORKERS: add.computed(
       positive,
-      { value: availableParallelism, text: 'processor cores' },
+      {
+        value: () => countWorkers(availableParallelism(), readMemoryLimit()),
+        text: 'processor cores, at most one per 192 MiB of a memory limit'
+      },
       'Number of worker processes.'
     ),
     GATEWAY_POOL_THREADS: add.computed(
       kind.integer({ min: 0 }),
       // The real default depends on the number of workers, so `settings.ts` computes it.
-      { value: () => 0, text: 'max(1, cores / workers)' },
+      { value: () => 0, text: 'max(1, cores / workers), fewer under a memory limit' },
       'Threads per worker for large bodies and responses, token counts and embeddings; 0 does all of it in the main thread.'
     ),
     GATEWAY_POOL_THRESHOLD_BYTES: add.withDefault(

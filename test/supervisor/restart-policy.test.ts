@@ -1,4 +1,5 @@
 import t from 'tap'
+import { planMemory } from '../../shared/memory-plan.ts'
 import { countExitsInRow, createRestartPolicy, decideRestart } from '../../supervisor/restart-policy.ts'
 import { planWorkerArguments } from '../../supervisor/worker-arguments.ts'
 import * as fc from '../support/properties.ts'
@@ -51,9 +52,7 @@ t.test('a process that ran long starts a new count', async t => {
 })
 
 const machine = {
-  workerCount: 4,
-  memoryLimitBytes: undefined,
-  totalMemoryBytes: 16 * 1024 ** 3,
+  memory: undefined,
   engineVersion: '13.6.233.17-node.53',
   inherited: []
 }
@@ -78,15 +77,19 @@ t.test('workers get a large young generation, no pretenuring, and one thread of 
   t.same(planWorkerArguments(machine), always)
 })
 
-t.test('in a container the heaps of all workers fit into its memory together', async t => {
-  const limited = planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3 })
-  t.same(limited, [...always, '--max-old-space-size=384'])
-  const tiny = planWorkerArguments({ ...machine, memoryLimitBytes: 256 * 1024 ** 2 })
-  t.equal(tiny.at(-1), '--max-old-space-size=128')
-  t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 ** 60 }), always, 'a limit above the machine is none')
+t.test('in a container the heaps have the sizes of the plan (decisions.md 99)', async t => {
+  const use = { workers: 1, services: 0, threadsPerWorker: 1 }
+  const memory = planMemory({ ...use, limitBytes: 2 * 1024 ** 3 })
+  t.same(planWorkerArguments({ ...machine, memory }), [
+    ...always,
+    `--max-old-space-size=${Math.floor((memory?.workerHeapBytes ?? 0) / 1024 ** 2)}`
+  ])
+  const tiny = planWorkerArguments({ ...machine, memory: planMemory({ ...use, limitBytes: 256 * 1024 ** 2 }) })
+  t.match(tiny, ['--max-semi-space-size=8'])
 })
 
 t.test('options of the operator are kept', async t => {
+  const memory = planMemory({ workers: 1, services: 0, threadsPerWorker: 1, limitBytes: 2 * 1024 ** 3 })
   const inherited = [
     '--max_old_space_size=999',
     '--max-semi-space-size=8',
@@ -94,5 +97,5 @@ t.test('options of the operator are kept', async t => {
     '--v8-pool-size=4',
     '--external_memory_accounted_in_global_limit'
   ]
-  t.same(planWorkerArguments({ ...machine, memoryLimitBytes: 2 * 1024 ** 3, inherited }), [])
+  t.same(planWorkerArguments({ ...machine, memory, inherited }), [])
 })

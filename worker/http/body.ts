@@ -12,6 +12,7 @@ import {
 import { GatewayError } from '../normalized/index.ts'
 import { createPacer } from '../performance/pacer.ts'
 import { createTurnBudget } from '../performance/turn-budget.ts'
+import type { BodyShare } from './body-share.ts'
 
 export interface BodyReading {
   limitBytes: number
@@ -19,6 +20,8 @@ export interface BodyReading {
   idleTimeoutMs: number
   /** False: count the bytes and discard them, for a request that is refused anyway. */
   isKept: boolean
+  /** What the body takes of the memory of the worker, where that is limited. */
+  share?: BodyShare | undefined
 }
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
@@ -61,7 +64,8 @@ export function readBody(
     takeWhole(incoming, reading, done)
     return NOTHING_TO_END
   }
-  const collector = createCollector(reading, encoding === 'identity' ? readLength(incoming) : undefined, finish)
+  const announced = encoding === 'identity' ? readLength(incoming) : undefined
+  const collector = createCollector(reading, announced, finish)
   let decompressor: Transform | undefined
   let receivedBytes = 0
   /** Bytes since the body was last held for other requests. */
@@ -143,6 +147,11 @@ export function readBody(
     if (!incoming.complete) finish(new GatewayError('client_disconnected'))
   }
 
+  const refusal = growShare(reading.share, announced ?? 0)
+  if (refusal !== undefined) {
+    finish(refusal)
+    return NOTHING_TO_END
+  }
   incoming.on('data', onData)
   incoming.on('end', onEnd)
   // A broken connection emits `close` too; without a listener for `error` it emits no error.
@@ -173,13 +182,13 @@ const NOTHING_TO_END = (): void => undefined
  */
 function takeWhole(
   incoming: IncomingMessage,
-  { limitBytes, isKept }: BodyReading,
+  { limitBytes, isKept, share }: BodyReading,
   done: (error: GatewayError | undefined, body: Buffer) => void
 ): void {
   pacer.noteOther()
   const body = takeBuffered(incoming)
-  if (body.length > limitBytes) done(tooLarge(limitBytes), EMPTY)
-  else done(undefined, isKept ? body : EMPTY)
+  const refusal = body.length > limitBytes ? tooLarge(limitBytes) : growShare(share, body.length)
+  done(refusal, refusal === undefined && isKept ? body : EMPTY)
 }
 
 /** All that is in memory: one call returns it before Node 26, and one piece of it since. */
@@ -192,7 +201,7 @@ function takeBuffered(incoming: IncomingMessage): Buffer {
 }
 
 function createCollector(
-  { limitBytes, isKept }: BodyReading,
+  { limitBytes, isKept, share }: BodyReading,
   announced: number | undefined,
   finish: (error: GatewayError) => void
 ) {
@@ -201,10 +210,22 @@ function createCollector(
   return {
     add(chunk: Buffer): void {
       totalBytes += chunk.length
-      if (totalBytes > limitBytes) finish(tooLarge(limitBytes))
+      const refusal = totalBytes > limitBytes ? tooLarge(limitBytes) : growShare(share, totalBytes)
+      if (refusal !== undefined) finish(refusal)
       else if (isKept) collected.add(chunk)
     },
     take: () => collected.take()
+  }
+}
+
+/** The error of a body that finds no room. */
+function growShare(share: BodyShare | undefined, bytes: number): GatewayError | undefined {
+  try {
+    share?.grow(bytes)
+    return undefined
+  } catch (thrown) {
+    if (GatewayError.is(thrown)) return thrown
+    throw thrown
   }
 }
 

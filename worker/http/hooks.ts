@@ -1,11 +1,14 @@
 // The hooks of the application in the framework. The framework's handling of bodies, errors and responses is not used.
 import type { FastifyInstance } from 'fastify'
 import type { GatewayError } from '../normalized/index.ts'
+import { memoryRoom } from '../performance/memory-room.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
 import { isBodyMethod, readBody } from './body.ts'
+import { BodyShare } from './body-share.ts'
 import { shuttingDown } from './drain-gate.ts'
 import type { HttpRuntime } from './http-runtime.ts'
 import { createMethodTable, type MethodTable } from './method-table.ts'
+import type { RequestContext } from './request-context.ts'
 import { findConnection } from './served-connection.ts'
 import type { Stage } from './stages.ts'
 
@@ -98,7 +101,10 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
     }
     // Sent only after the stages: a request that they refuse does not need its body.
     if (request.headers.expect !== undefined) reply.raw.writeContinue()
-    const reading = { limitBytes, idleTimeoutMs: BODY_IDLE_TIMEOUT_MS, isKept: context.refusal === undefined }
+    const isKept = context.refusal === undefined
+    const share = isKept && memoryRoom.isLimited ? new BodyShare() : undefined
+    context.bodyShare = share
+    const reading = { limitBytes, idleTimeoutMs: BODY_IDLE_TIMEOUT_MS, isKept, share }
     // A body that arrived with its head is read at once; the requests of all others continue in one batch per turn.
     let isWaiting = false
     context.cancelBody = readBody(request.raw, reading, (error, body) => {
@@ -106,10 +112,20 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
       context.body = body
       context.payloadLog?.request(context)
       if (context.isModelRequest) context.bodyReceived(body)
+      if (error !== undefined) noteFullRoom(runtime, context, error)
       const proceed = () => done(error ?? context.refusal)
       if (isWaiting) continueInTurn(proceed)
       else proceed()
     })
     isWaiting = true
   })
+}
+
+/** Says why a large body was refused: the operator can give the container more memory. */
+function noteFullRoom({ log }: HttpRuntime, context: RequestContext, error: GatewayError): void {
+  if (error.code !== 'gateway_overloaded') return
+  log.warn(
+    { event: 'large_body_refused', ...context.logIds },
+    'A large body was refused: the memory limit leaves no room for it beside those that are being served'
+  )
 }

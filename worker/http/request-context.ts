@@ -12,6 +12,7 @@ import type { Caller, KeyFacts, PlannedFacts, RemoteParent } from '../observatio
 import type { Family, Operation, Protocol } from '../operations/operation.ts'
 import type { ApiMode } from '../protocols/provider-face.ts'
 import type { CalledProfile, UpstreamAuthorization } from '../providers/types.ts'
+import type { BodyShare } from './body-share.ts'
 import { classifyCaller } from './caller.ts'
 import type { FlatHeaders } from './cors.ts'
 import type { QueryValues } from './families.ts'
@@ -115,6 +116,8 @@ export class RequestContext extends ObservedRequest {
   corsHeaders: FlatHeaders
   /** Set when the request is refused but its body must be counted first (413 goes before 401). */
   refusal: GatewayError | undefined
+  /** What the body takes of the memory of the worker; undefined where that has no limit. */
+  bodyShare: BodyShare | undefined
   /** Ends the reading of a body that is still arriving. */
   cancelBody: ((reason: GatewayError) => void) | undefined
   /** The response is a stream and its head has been sent. */
@@ -328,6 +331,11 @@ export class RequestContext extends ObservedRequest {
     super.planned(facts)
   }
 
+  override firstByte(): void {
+    this.bodyShare?.shrink()
+    super.firstByte()
+  }
+
   override upstreamFailed(errorType: string, profile?: CalledProfile): void {
     this.#upstreamErrorType = errorType
     super.upstreamFailed(errorType, profile)
@@ -390,6 +398,7 @@ export class RequestContext extends ObservedRequest {
   }
 
   #conclude(sentBytes: number, isComplete: boolean): void {
+    this.bodyShare?.release()
     this.#environment.onClosed(this)
     this.closed(sentBytes, isComplete)
   }

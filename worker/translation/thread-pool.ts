@@ -26,6 +26,8 @@ const RELEASE_AFTER_MS = 10_000
 const TASK_MS_MAX = 60_000
 
 const MEBIBYTE = 1024 * 1024
+/** Of a thread with a limited heap: it holds a few large values, which the old generation takes at once. */
+const YOUNG_MEBIBYTES = 16
 
 /**
  * What waits for a thread, by lane, with its bytes as its weight. The first lane goes first: a provider has been paid for a response, so
@@ -64,12 +66,14 @@ export interface ThreadPool {
 export interface ThreadPoolOptions {
   settings: ChatConfiguration
   threads: number
+  /** Largest heap of a thread; undefined for what the engine chooses. A task that needs more ends with its thread. */
+  heapBytesMax?: number | undefined
   /** Called with how long a task waited for a thread, when it gets one, for the metrics. */
   onWaited?: ((ms: number) => void) | undefined
 }
 
 /** Creates a pool without threads; the first task starts one. */
-export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOptions): ThreadPool {
+export function createThreadPool({ settings, threads, heapBytesMax, onWaited }: ThreadPoolOptions): ThreadPool {
   let opening: Promise<OpenPool> | undefined
   // As many tasks as threads: what waits does so here, where its bound, its deadline and its turn are known.
   const lanes = createLanes(threads, LANES)
@@ -94,7 +98,7 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
 
   /** A pool that could not be made, or whose thread could not start, does not stay: the next task makes another one. */
   async function open(): Promise<OpenPool> {
-    opening ??= openPool(settings, threads)
+    opening ??= openPool(settings, { threads, heapBytesMax })
     const own = opening
     const forget = (): void => {
       if (opening === own) opening = undefined
@@ -118,7 +122,7 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
     const result: TaskResult<Result<Name>> = await pool
       .run(message, { signal, transferList })
       .catch(thrown => {
-        throw signal.aborted ? new GatewayError('gateway_overloaded', { cause: thrown }) : thrown
+        throw signal.aborted || isOutOfMemory(thrown) ? tooMuch(thrown) : thrown
       })
       .finally(() => releaseMemoryLater(pool))
     if (result.ok) return result.value
@@ -152,6 +156,15 @@ export function createThreadPool({ settings, threads, onWaited }: ThreadPoolOpti
   }
 }
 
+/** A thread whose heap was full has ended, and nothing else with it. */
+function isOutOfMemory(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}
+
+function tooMuch(cause: unknown): GatewayError {
+  return new GatewayError('gateway_overloaded', { retryAfter: '1', cause })
+}
+
 interface OpenPool {
   readonly pool: Piscina
   /** Aborted when a thread could not start, for a lack of descriptors, say: the library would let its tasks wait without end. */
@@ -159,14 +172,23 @@ interface OpenPool {
 }
 
 /** Loads the pool library on first use: most workers never receive a body that is large enough. */
-async function openPool(settings: ChatConfiguration, threads: number): Promise<OpenPool> {
+async function openPool(
+  settings: ChatConfiguration,
+  { threads, heapBytesMax }: Pick<ThreadPoolOptions, 'threads' | 'heapBytesMax'>
+): Promise<OpenPool> {
   const { Piscina } = await import('piscina')
   const pool = new Piscina({
     filename: join(import.meta.dirname, `thread${extname(import.meta.filename)}`),
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: THREAD_IDLE_MS,
-    workerData: { settings }
+    workerData: { settings },
+    ...(heapBytesMax !== undefined && {
+      resourceLimits: {
+        maxOldGenerationSizeMb: Math.floor(heapBytesMax / MEBIBYTE),
+        maxYoungGenerationSizeMb: YOUNG_MEBIBYTES
+      }
+    })
   })
   const losing = new AbortController()
   pool.on('error', (error: unknown) => {

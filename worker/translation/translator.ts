@@ -59,6 +59,8 @@ export interface TranslatorOptions {
   threads: number
   /** Tasks that cost as much as a text of so many bytes, or more, run in a thread. */
   thresholdBytes: number
+  /** Largest heap of a thread, where the memory is limited. */
+  threadHeapBytes?: number | undefined
   /** Called with how long a task waited for a thread, for the metrics. */
   onPoolWaited?: ((ms: number) => void) | undefined
 }
@@ -69,8 +71,11 @@ const TURN_WEIGHT_MIN = 64 * 1024
 const TURN_RESPONSE_BYTES_MIN = 16 * 1024
 
 export function createTranslator(options: TranslatorOptions): Translator {
-  const { settings, faces, threads, thresholdBytes, onPoolWaited } = options
-  const pool = threads === 0 ? undefined : createThreadPool({ settings, threads, onWaited: onPoolWaited })
+  const { settings, faces, threads, thresholdBytes, threadHeapBytes, onPoolWaited } = options
+  const pool =
+    threads === 0
+      ? undefined
+      : createThreadPool({ settings, threads, heapBytesMax: threadHeapBytes, onWaited: onPoolWaited })
   const turns = createTurnBudget(TURN_WEIGHT_MIN)
   const environment: TaskEnvironment = {
     settings,

@@ -1,9 +1,11 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { memoryRoom } from '../../../worker/performance/memory-room.ts'
 import { post } from '../../support/client.ts'
 import { noticesCuts } from '../../support/engine.ts'
 import { mountOperation } from '../../support/operations.ts'
+import { waitUntil } from '../../support/processes.ts'
 import * as fc from '../../support/properties.ts'
 import { echo, type Handler, openConnection, signalled, startApplication } from './support.ts'
 
@@ -294,4 +296,44 @@ t.test('at the drain deadline a request whose body is incomplete gets its respon
   t.match(await waitFor(/request_id/), /^HTTP\/1.1 503 /)
   await closed
   await drainGate.whenIdle()
+})
+
+t.test('under a memory limit a large body that finds no room gets 503 with retry-after, in any encoding', async t => {
+  const room = 400_000
+  memoryRoom.limit(room)
+  t.teardown(() => memoryRoom.limit(Number.POSITIVE_INFINITY))
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: entered, resolve: enter } = Promise.withResolvers<void>()
+  const { url } = await startApplication(t, {
+    routes: mountAll(async (request, reply) => {
+      enter()
+      await held
+      return echo(request, reply)
+    })
+  })
+  const large = JSON.stringify({ a: 'x'.repeat(90_000) })
+  const first = post(`${url}/v1/chat/completions`, large)
+  await entered
+  for (const [path, body] of [
+    ['/v1/chat/completions', large],
+    ['/v1/messages', chunked(Buffer.from(large))],
+    ['/v1/models/x:generateContent', large]
+  ] as const) {
+    const refused = await post(`${url}${path}`, body)
+    t.equal(refused.status, 503, path)
+    t.equal(refused.headers.get('retry-after'), '1')
+  }
+  const packed = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-encoding': 'gzip' },
+    body: gzipSync(large)
+  })
+  t.equal(packed.status, 503, 'the size after decompression counts')
+  await packed.text()
+  release()
+  t.equal((await first).status, 200)
+  t.equal((await post(`${url}/v1/chat/completions`, large)).status, 200, 'the room is free again')
+  const tooLarge = await post(`${url}/v1/chat/completions`, JSON.stringify({ a: 'x'.repeat(120_000) }))
+  t.equal(tooLarge.status, 503, 'a body that never fits')
+  await waitUntil(() => memoryRoom.heldBytes === 0, 'the room was empty')
 })

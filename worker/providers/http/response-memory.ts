@@ -2,6 +2,7 @@
 // may run at once, and each may end in a picture of the size that its profile allows (bridge.md 8.3).
 
 import { GatewayError } from '../../normalized/index.ts'
+import { memoryRoom } from '../../performance/memory-room.ts'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -10,6 +11,9 @@ const UNCOUNTED_BYTES = MEBIBYTE
 
 /** Of all responses together. A response that is the only one may be larger: its own bound holds for it. */
 const TOTAL_BYTES_MAX = 512 * MEBIBYTE
+
+/** A response, what is read from it, and what the client gets: counted where the worker has a memory limit. */
+const COPIES = 3
 
 export class ResponseMemory {
   readonly #bytesMax: number
@@ -25,6 +29,7 @@ export class ResponseMemory {
 
   /** The share of one response, which is released with it. */
   open(): ResponseShare {
+    const room = memoryRoom.open()
     let shareBytes = 0
     return {
       hold: bytes => {
@@ -33,6 +38,7 @@ export class ResponseMemory {
         if (others > 0 && counted > shareBytes && others + counted > this.#bytesMax) {
           throw new GatewayError('gateway_overloaded', { retryAfter: '1', cause: 'memory of large responses' })
         }
+        room.hold(counted * COPIES)
         this.#heldBytes = others + counted
         shareBytes = counted
       }
