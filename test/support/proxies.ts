@@ -25,6 +25,7 @@ interface Site {
   folder: string
   port: number
   gateway: URL
+  others: ReadonlyArray<{ url: string }>
   /** Replaces texts of the example file; throws where one is not there. */
   fill(example: string, replacements: Record<string, string>): string
 }
@@ -70,7 +71,7 @@ const proxies: Record<ProxyName, (site: Site) => { args: string[]; logs: string[
     writeFileSync(file, site)
     return { args: ['run', '--config', file, '--adapter', 'caddyfile'], logs: [accessLog] }
   },
-  haproxy({ folder, port, gateway, fill }) {
+  haproxy({ folder, port, gateway, others, fill }) {
     copyFileSync(certificate, join(folder, 'certificate.pem'))
     copyFileSync(key, join(folder, 'certificate.pem.key'))
     const site = fill('haproxy.cfg', {
@@ -79,7 +80,10 @@ const proxies: Record<ProxyName, (site: Site) => { args: string[]; logs: string[
       '/etc/ssl/llm-gateway/certificate.pem': join(folder, 'certificate.pem')
     })
     const file = join(folder, 'haproxy.cfg')
-    writeFileSync(file, site)
+    const further = others.map(
+      ({ url }, at) => `  server other${at} ${new URL(url).host} check inter 1s fall 2 rise 1\n`
+    )
+    writeFileSync(file, site + further.join(''))
     return { args: ['-db', '-f', file], logs: [] }
   },
   envoy({ folder, port, gateway, fill }) {
@@ -95,8 +99,16 @@ const proxies: Record<ProxyName, (site: Site) => { args: string[]; logs: string[
   }
 }
 
-/** Starts a proxy on a free port and waits until it listens. From then on this process trusts its certificate. It exits with the test. */
-export async function startProxy(t: Test, name: ProxyName, gateway: { url: string }): Promise<StartedProxy> {
+/**
+ * Starts a proxy on a free port and waits until it listens. HAProxy balances over the other gateways as well. From then on this process
+ * trusts its certificate. It exits with the test.
+ */
+export async function startProxy(
+  t: Test,
+  name: ProxyName,
+  gateway: { url: string },
+  others: ReadonlyArray<{ url: string }> = []
+): Promise<StartedProxy> {
   const folder = createTemporaryFolder(t)
   const port = await findFreePort()
   function fill(example: string, replacements: Record<string, string>): string {
@@ -108,7 +120,7 @@ export async function startProxy(t: Test, name: ProxyName, gateway: { url: strin
       readFileSync(join(EXAMPLES, example), 'utf8')
     )
   }
-  const { args, logs } = proxies[name]({ folder, port, gateway: new URL(gateway.url), fill })
+  const { args, logs } = proxies[name]({ folder, port, gateway: new URL(gateway.url), others, fill })
   const home = join(folder, 'home')
   mkdirSync(home)
   const child = spawn(findProgram(name), args, {

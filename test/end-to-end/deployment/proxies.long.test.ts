@@ -36,6 +36,7 @@ async function start(t: Test, name: ProxyName) {
       GATEWAY_MAX_REQUEST_BODY_BYTES: '1000000'
     }
   })
+  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the gateway is ready')
   return { emulator, gateway, proxy: await startProxy(t, name, gateway) }
 }
 

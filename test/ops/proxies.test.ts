@@ -1,8 +1,10 @@
-// The files for Traefik, which no test runs: it is in no package registry. They are compared with the rules of the guide to deployment.
+// What can be read from the proxy sites. Tests of deployment run them, but not Traefik, which is in no package registry: its files are compared
+// with the rules of the guide to deployment.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { parseSettings } from '../../shared/settings.ts'
 
 const read = (file: string) => parse(readFileSync(join(import.meta.dirname, '../../ops/proxies/traefik', file), 'utf8'))
 const start = read('traefik.yaml')
@@ -38,4 +40,20 @@ t.test('nothing is cut off, and no connection is used that the gateway closes', 
 
 t.test('decisions.md 115: its log has no query and no header', async t => {
   t.strictSame(start.accessLog.fields, { queryParameters: { defaultMode: 'drop' }, headers: { defaultMode: 'drop' } })
+})
+
+t.test('each proxy closes an idle connection before the gateway does', async t => {
+  const idle: Readonly<Record<string, RegExp>> = {
+    'nginx.conf': /^ {2}keepalive_timeout (\d+)s;/m,
+    Caddyfile: /keepalive (\d+)s/,
+    // Idle ones are closed after that, and one that belongs to a client's connection with it.
+    'haproxy.cfg': /timeout http-keep-alive (\d+)s/,
+    'envoy.yaml': /common_http_protocol_options: \{idle_timeout: (\d+)s\}\n {6}#/,
+    'traefik/gateway.yaml': /idleConnTimeout: (\d+)s/
+  }
+  const { keepAliveSeconds } = parseSettings({})
+  for (const [file, pattern] of Object.entries(idle)) {
+    const [, seconds] = pattern.exec(readFileSync(join(import.meta.dirname, '../../ops/proxies', file), 'utf8')) ?? []
+    t.ok(Number(seconds) > 0 && Number(seconds) < keepAliveSeconds, `${file} ${seconds}`)
+  }
 })
