@@ -27,6 +27,8 @@ export async function startTrafficGateway(
       GATEWAY_WORKERS: '2',
       GATEWAY_METRICS_ENABLED: 'true',
       GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
+      // The cheapest request counts too.
+      GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: '[]',
       GATEWAY_TRAFFIC_LOG_SINKS: sinks,
       GATEWAY_TRAFFIC_LOG_JSONL_PATH: 'traffic.jsonl',
       GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: 'sqlite:traffic.sqlite',

@@ -239,8 +239,8 @@ for (const { level, streamed, store, useStore } of runs)
       const plain = { model: 'GigaChat-2', messages: [{ role: 'user', content: 'hello' }] }
       const debugging = { ...withKey(GATEWAY_KEY), ...admin }
       const translation = { from: 'openai', to: 'upstream', payload: plain }
-      keep('translate', await post(`${url}/_debug/translate${QUERY}`, translation, debugging))
-      keep('explain', await post(`${url}/_debug/explain/openai${QUERY}`, plain, debugging))
+      keep('translate', await post(`${url}/_debug/translate`, translation, debugging))
+      keep('explain', await post(`${url}/_debug/explain/openai`, plain, debugging))
       for (const path of [
         '/logs/500',
         '/logs/html',

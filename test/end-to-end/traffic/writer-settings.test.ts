@@ -38,7 +38,7 @@ t.test('the writer is sent the secrets of its sinks and no others', async t => {
       NODE_OPTIONS: `--import=${hook}`
     }
   })
-  const response = await fetch(`${gateway.url}/ping`)
+  const response = await fetch(`${gateway.url}/v1/models`)
   await gateway.rowOf(response)
   t.equal(await gateway.stop(), 0)
 

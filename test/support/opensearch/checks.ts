@@ -104,7 +104,9 @@ export function checkFields(source: Json, mapping: Json): void {
       if (mapping.dynamic === 'strict') throw new RefusedCall(400, 'strict_dynamic_mapping_exception', name)
       continue
     }
-    if (value !== null && !takesValue(property, value)) {
+    // Every field takes a list of its values.
+    const values = Array.isArray(value) && property.enabled !== false ? value : [value]
+    if (!values.every(one => one === null || takesValue(property, one))) {
       throw new RefusedCall(400, 'mapper_parsing_exception', `failed to parse field [${name}]`)
     }
   }
