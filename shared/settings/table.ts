@@ -129,6 +129,11 @@ function requestRows(add: SectionRows) {
       '300',
       'Longest time without data from an upstream stream; 0 sets no limit.'
     ),
+    GATEWAY_STREAM_HEAD_AFTER_SECONDS: add.withDefault(
+      kind.decimal({ min: 0, max: kind.SECONDS_MAX }),
+      '0',
+      'Seconds of silence of a provider after which the head of a stream is sent; a later failure is an error of the stream. 0 waits for the first event.'
+    ),
     GATEWAY_MODEL_MAX_CONNECTIONS: add.withDefault(
       kind.countMap,
       '{}',

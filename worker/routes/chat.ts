@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { admitEarly, execute } from '../execution/execute.ts'
 import { createNotices } from '../execution/notice.ts'
+import { findLocalFacts } from '../http/local-connection.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { BackgroundTurn } from '../memory/background-response.ts'
 import type { ChatTurn } from '../memory/chat-turn.ts'
@@ -10,6 +11,7 @@ import { type ClientProtocol, GatewayError, toGatewayError } from '../normalized
 import type { ChatClientFace, ReadContext, ResponseContext } from '../protocols/client-face.ts'
 import type { TranslatedChat } from '../translation/types.ts'
 import type { BackgroundRun } from './background-runs.ts'
+import { EarlyHead } from './early-head.ts'
 import { type ClientSink, StreamSink, WholeResponseSink } from './response-sink.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
@@ -39,6 +41,9 @@ export type OutsideBody = Omit<ReadContext, 'requestId'>
 /** The handler of a chat operation. An error that it raises is sent in the family's form. */
 export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperation) {
   const { protocol, face } = operation
+  const { keepAliveText = KEEP_ALIVE_COMMENT, streamType } = operation
+  const streamOptions = { keepAliveText, contentType: streamType }
+  const headAfterMs = runtime.settings.streamHeadAfterSeconds * 1000
   const notices = createNotices(runtime.log, path => face.members.has(path))
 
   function createResponseContext(call: TranslatedChat, { request }: FastifyReply): ResponseContext {
@@ -54,12 +59,23 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     }
   }
 
-  function createSink(call: TranslatedChat, reply: FastifyReply, turn: ChatTurn | undefined): ClientSink {
+  /** Undefined where the head of a stream waits for its first event; a connection in memory has no balancer. */
+  function createEarlyHead(reply: FastifyReply): EarlyHead<StreamSink> | undefined {
+    if (headAfterMs === 0 || findLocalFacts(reply.request.raw) !== undefined) return undefined
+    return new EarlyHead<StreamSink>(reply, streamOptions, headAfterMs)
+  }
+
+  function createSink(
+    call: TranslatedChat,
+    reply: FastifyReply,
+    { turn, early }: { turn: ChatTurn | undefined; early: EarlyHead<StreamSink> | undefined }
+  ): ClientSink {
     const responseContext = createResponseContext(call, reply)
     const options = { reply, protocol, face, responseContext, keeper: turn?.keeper }
     if (!call.request.isStream) return new WholeResponseSink(options, runtime.translator)
-    const { keepAliveText = KEEP_ALIVE_COMMENT, streamType } = operation
-    return new StreamSink(options, { keepAliveText, contentType: streamType })
+    const sink = new StreamSink(options, { ...streamOptions, early })
+    early?.await(sink)
+    return sink
   }
 
   /** @param open the sink of the response, at the call of its provider. */
@@ -121,10 +137,14 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     return call
   }
 
-  async function run(reply: FastifyReply, outside: OutsideBody, turn: ChatTurn | undefined): Promise<void> {
+  async function run(
+    reply: FastifyReply,
+    outside: OutsideBody,
+    { turn, early }: { turn: ChatTurn | undefined; early: EarlyHead<StreamSink> | undefined }
+  ): Promise<void> {
     const { context } = reply.request
     const call = await read(context, outside, turn)
-    const open = () => createSink(call, reply, turn)
+    const open = () => createSink(call, reply, { turn, early })
     await deliver(call, context, { turn, open }).catch((thrown: unknown) => {
       throw refineError(thrown, face, call)
     })
@@ -132,16 +152,23 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
 
   /** Serves a request with memory. Where the context is too long, it may run once more without its oldest turns. */
   async function runTurn(reply: FastifyReply, outside: OutsideBody, turn: ChatTurn): Promise<void> {
+    const early = createEarlyHead(reply)
     try {
-      await run(reply, outside, turn).catch((thrown: unknown) => {
+      await run(reply, outside, { turn, early }).catch((thrown: unknown) => {
         if (!turn.shorten(thrown)) throw thrown
-        return run(reply, outside, turn)
+        return run(reply, outside, { turn, early })
       })
     } catch (thrown) {
-      throw turn.refine(thrown)
+      await failBehindHead(early, turn.refine(thrown), reply)
     } finally {
       await turn.close()
     }
+  }
+
+  async function runAlone(reply: FastifyReply, outside: OutsideBody): Promise<void> {
+    const early = createEarlyHead(reply)
+    if (early === undefined) return run(reply, outside, { turn: undefined, early })
+    await run(reply, outside, { turn: undefined, early }).catch(thrown => failBehindHead(early, thrown, reply))
   }
 
   /** Starts a response in the background. What is wrong with its request is an error all the same. */
@@ -192,7 +219,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
     outside: OutsideBody = {}
   ): Promise<void> {
     const turn = await operation.openTurn?.(context)
-    if (turn === undefined) return run(reply, outside, undefined)
+    if (turn === undefined) return runAlone(reply, outside)
     return isDetached(turn) ? runDetached(reply, outside, turn) : runTurn(reply, outside, turn)
   }
 }
@@ -201,6 +228,19 @@ type DetachedTurn = ChatTurn & { readonly background: BackgroundTurn }
 
 function isDetached(turn: ChatTurn): turn is DetachedTurn {
   return turn.background !== undefined
+}
+
+/** Writes the failure of a stream whose head was sent into the stream. Raises it where none was sent. */
+async function failBehindHead(
+  early: EarlyHead<StreamSink> | undefined,
+  thrown: unknown,
+  { request }: FastifyReply
+): Promise<void> {
+  const sink = early?.takeFailing()
+  if (sink === undefined) throw thrown
+  const error = toGatewayError(thrown)
+  await sink.fail(error)
+  request.context.failed(error)
 }
 
 /** Lets the client face replace an error: some errors have a more exact form in one family. */

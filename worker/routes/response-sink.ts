@@ -16,6 +16,7 @@ import {
 import type { ChatClientFace, ResponseContext, StreamFrames, StreamWriter } from '../protocols/client-face.ts'
 import type { ResponseSink } from '../providers/types.ts'
 import type { Translator } from '../translation/translator.ts'
+import type { EarlyHead } from './early-head.ts'
 import { observeEvents } from './observe-events.ts'
 
 /** More items are written in another turn of the event loop than they were read in: a thousand calls cost 5 ms or more in each of them. */
@@ -42,6 +43,8 @@ export interface StreamOptions {
   /** Sent while the stream is silent, so that no proxy closes it; null sends nothing. */
   keepAliveText: string | null
   contentType: string | undefined
+  /** Sends the head before the first event; absent where it goes with that. */
+  early?: EarlyHead<StreamSink> | undefined
 }
 
 /** The sink of a response that is sent as one body. */
@@ -137,7 +140,7 @@ export class StreamSink implements ClientSink {
   }
 
   push(events: readonly NormalizedEvent[], frames?: Uint8Array): boolean {
-    this.#stream ??= startEventStream(this.#reply, this.#options)
+    this.#stream ??= this.#options.early?.take() ?? startEventStream(this.#reply, this.#options)
     this.#keeper?.noteEvents(events)
     const hasRoom = frames === undefined ? this.#write(this.#stream, events) : this.#pass(this.#stream, events, frames)
     this.#context.events(events)
@@ -173,11 +176,17 @@ export class StreamSink implements ClientSink {
     return sent
   }
 
+  /** The head was sent and no event follows: the end, or a failure, goes behind it. */
+  takeHead(): void {
+    this.#stream ??= this.#options.early?.sent
+  }
+
   whenDrained(): Promise<void> {
     return this.#stream?.whenDrained() ?? Promise.resolve()
   }
 
   async finish(): Promise<void> {
+    this.takeHead()
     if (this.#stream === undefined) return
     if (this.#end !== undefined) return this.#finishKept(this.#stream, this.#end)
     // The drain deadline ended the upstream call: a client that is still connected gets the reason as a stream error.
