@@ -150,6 +150,12 @@ const table: Rendering[] = [
   { name: 'a sidecar of another chart', values: { mode: 'sidecar' }, fewer: KINDS }
 ]
 
+t.test('the oldest and the newest Kubernetes accept the plain manifests', async t => {
+  for (const name of Object.keys(manifests)) {
+    checkManifests(t, parseManifests(readFileSync(join(folder, 'manifests', name), 'utf8')))
+  }
+})
+
 for (const generation of ['helm3', 'helm4']) {
   t.test(generation, { skip: whyWithoutProgram(generation) }, async t => {
     const helm = findProgram(generation)

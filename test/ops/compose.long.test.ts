@@ -54,10 +54,7 @@ for (const files of projects) {
       Object.entries(gateway?.environment ?? {}).map(([name, value]) => [name, inFolder(String(value))])
     )
     const { warnings } = planRuntime({ environment, options: { variables: {}, isDemo: files.includes('demo.yaml') } })
-    t.strictSame(
-      warnings.filter(text => !text.startsWith('GATEWAY_CORS_ALLOW_ORIGINS')),
-      []
-    )
+    t.strictSame(warnings, [])
     for (const [name, network] of Object.entries(networks)) {
       if (name !== 'default') t.equal(network?.internal, true, `${name} has no way out`)
     }

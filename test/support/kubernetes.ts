@@ -8,7 +8,8 @@ import { settingNames, settingsTable } from '../../shared/settings/table.ts'
 import { planRuntime, type RuntimePlan } from '../../supervisor/runtime-plan.ts'
 
 /** The oldest version that the chart installs on, and the newest known one. */
-const VERSIONS = ['1.29', '1.37']
+export const KUBERNETES_VERSIONS = ['1.29', '1.37'] as const
+export type KubernetesVersion = (typeof KUBERNETES_VERSIONS)[number]
 /** Secret settings in every spelling. */
 export const secretNames: readonly string[] = settingNames
   .filter(name => settingsTable[name].isSecret)
@@ -69,12 +70,18 @@ export function parseManifests(text: string): Manifest[] {
     .filter(document => document !== null)
 }
 
-const validators = VERSIONS.map(version => {
+const validators = new Map<KubernetesVersion, Ajv2020>()
+
+function findValidator(version: KubernetesVersion): Ajv2020 {
+  const known = validators.get(version)
+  if (known !== undefined) return known
   const file = join(import.meta.dirname, '../fixtures/schemas', `kubernetes-${version}.json`)
   // Formats such as int32 and byte are those of Kubernetes.
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
-  return { version, ajv: ajv.addSchema(JSON.parse(readFileSync(file, 'utf8')), 'kubernetes') }
-})
+  ajv.addSchema(JSON.parse(readFileSync(file, 'utf8')), 'kubernetes')
+  validators.set(version, ajv)
+  return ajv
+}
 
 const GROUPS: Readonly<Record<string, string>> = {
   v1: 'core.v1',
@@ -84,16 +91,15 @@ const GROUPS: Readonly<Record<string, string>> = {
   'policy/v1': 'policy.v1'
 }
 
-/** What the schemas of Kubernetes say against a manifest: unknown members too. */
-export function findSchemaErrors({ apiVersion, kind, ...rest }: Manifest): string[] {
-  return validators.flatMap(({ version, ajv }) => {
-    const validate = ajv.getSchema(`kubernetes#/$defs/io.k8s.api.${GROUPS[apiVersion]}.${kind}`)
-    if (validate === undefined) return [`${version} has no ${kind} of ${apiVersion}`]
-    if (validate({ apiVersion, kind, ...rest })) return []
-    return (validate.errors ?? []).map(
-      ({ instancePath, message, params }) => `${version} ${kind}${instancePath} ${message} ${JSON.stringify(params)}`
-    )
-  })
+/** What the schema of a version of Kubernetes says against a manifest: unknown members too. */
+export function findSchemaErrors(manifest: Manifest, version: KubernetesVersion): string[] {
+  const { apiVersion, kind } = manifest
+  const validate = findValidator(version).getSchema(`kubernetes#/$defs/io.k8s.api.${GROUPS[apiVersion]}.${kind}`)
+  if (validate === undefined) return [`${version} has no ${kind} of ${apiVersion}`]
+  if (validate(manifest)) return []
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${version} ${kind}${instancePath} ${message} ${JSON.stringify(params)}`
+  )
 }
 
 export function findPod(manifests: readonly Manifest[]): PodSpec | undefined {
@@ -111,9 +117,14 @@ export function readVariable({ env }: Container, name: string): string | undefin
 }
 
 /** Checks what must hold whatever the values are. */
-export function checkManifests(t: Test, manifests: readonly Manifest[]): void {
+export function checkManifests(
+  t: Test,
+  manifests: readonly Manifest[],
+  versions: readonly KubernetesVersion[] = KUBERNETES_VERSIONS
+): void {
+  const builtIn = manifests.filter(({ apiVersion }) => GROUPS[apiVersion] !== undefined)
   t.strictSame(
-    manifests.filter(({ apiVersion }) => GROUPS[apiVersion] !== undefined).flatMap(findSchemaErrors),
+    builtIn.flatMap(manifest => versions.flatMap(version => findSchemaErrors(manifest, version))),
     [],
     'the schemas of Kubernetes'
   )
