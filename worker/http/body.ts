@@ -18,7 +18,10 @@ export interface BodyReading {
   limitBytes: number
   /** Longest pause between two chunks, in milliseconds. */
   idleTimeoutMs: number
-  /** False: count the bytes and discard them, for a request that is refused anyway. */
+  /**
+   * False: count the received bytes and discard them, for a request that is refused anyway. Nothing is decompressed for a client without
+   * a key (decisions.md 102).
+   */
   isKept: boolean
   /** What the body takes of the memory of the worker, where that is limited. */
   share?: BodyShare | undefined
@@ -37,10 +40,9 @@ export function assertAnnouncedLength(incoming: IncomingMessage, limitBytes: num
   if (announced !== undefined && announced > limitBytes) throw tooLarge(limitBytes, announced)
 }
 
-/** Returns whether the head gives the size of the body: it is neither compressed nor chunked. */
-export function isSizeKnown(incoming: IncomingMessage): boolean {
-  const isPlain = readContentEncoding(incoming.headers['content-encoding']) === 'identity'
-  return isPlain && incoming.headers['transfer-encoding'] === undefined
+/** Returns whether the head gives the number of bytes that are received: the body is not chunked. */
+export function isSizeKnown({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] === undefined
 }
 
 /**
@@ -54,7 +56,7 @@ export function readBody(
   reading: BodyReading,
   done: (error: GatewayError | undefined, body: Buffer) => void
 ): (reason: GatewayError) => void {
-  const named = readContentEncoding(incoming.headers['content-encoding'])
+  const named = reading.isKept ? readContentEncoding(incoming.headers['content-encoding']) : 'identity'
   if (named === undefined) {
     done(new GatewayError('unsupported_content_encoding'), EMPTY)
     return NOTHING_TO_END

@@ -129,8 +129,10 @@ export function acceptCredentials(runtime: HttpRuntime): Stage {
       // Nothing of a request without the admin key is read.
       if (context.traits.access === 'admin-key') throw error
       // 413 goes before 401: where the head does not tell the body's size, the body is counted
-      // first. None of it is kept.
-      if (!isBodyMethod(request.method) || isSizeKnown(request.raw) || !GatewayError.is(error)) throw error
+      // first. None of it is kept or decompressed (decisions.md 102). A client that waits for
+      // `100 Continue` has sent nothing of it, and is not asked to.
+      const isDecided = isSizeKnown(request.raw) || request.headers.expect !== undefined
+      if (!isBodyMethod(request.method) || isDecided || !GatewayError.is(error)) throw error
       context.refusal = error
     }
   }
