@@ -30,5 +30,6 @@ export function handleMessage<FieldsByKind, Kind extends keyof FieldsByKind, Con
   context: Context
 ): void {
   const kind: Kind = message.kind
-  handlers[kind](message, context)
+  // Messages were read by a table of their own; what every object inherits is no handler all the same.
+  if (Object.hasOwn(handlers, kind)) handlers[kind](message, context)
 }

@@ -12,6 +12,8 @@ import { chooseMetricsFormat, METRICS_CONTENT_TYPES, type MetricsFormat } from '
 import { http } from '../../shared/node-http.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 
+/** As on the public port: no cache keeps it, and no browser takes a label for markup. */
+const PRIVATE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 /** A scraper sends a short head and reads the response at once. */
 const REQUEST_TIMEOUT_MS = 10_000
 
@@ -52,7 +54,11 @@ export async function listenForScrapes(
     }
     const format = chooseMetricsFormat(request.headers.accept)
     const body = await scrape(format)
-    response.writeHead(200, { 'content-type': METRICS_CONTENT_TYPES[format], 'content-length': body.byteLength })
+    response.writeHead(200, {
+      ...PRIVATE_HEADERS,
+      'content-type': METRICS_CONTENT_TYPES[format],
+      'content-length': body.byteLength
+    })
     response.end(body)
   }
 
@@ -155,6 +161,6 @@ function sendError(response: ServerResponse, { status, code, message, headers }:
     return
   }
   const body = JSON.stringify({ error: { code, message } })
-  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.writeHead(status, { ...PRIVATE_HEADERS, 'content-type': 'application/json', ...headers })
   response.end(body)
 }

@@ -117,9 +117,10 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
       for (const queue of queues) queue.release()
     },
     answer: (name, question) => {
+      // A name comes from another process: what every object inherits is no question.
+      if (!Object.hasOwn(answers, name)) return Promise.reject(new QuestionFailedError('unknown_question'))
       // Each function of the table takes the question of its own name.
-      const answer = answers[name] as ((question: Question) => Promise<Answer>) | undefined
-      return answer === undefined ? Promise.reject(new QuestionFailedError('unknown_question')) : answer(question)
+      return (answers[name] as (question: Question) => Promise<Answer>)(question)
     },
     follow(listener) {
       followers.add(listener)

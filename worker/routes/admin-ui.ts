@@ -27,6 +27,8 @@ const PAGE_HEADERS = [
 
 const ASSET_HEADERS = ['x-content-type-options', 'nosniff', 'cache-control', 'public, max-age=31536000, immutable']
 
+const NOT_BUILT_HEADERS = ['x-content-type-options', 'nosniff', 'cache-control', 'no-store']
+
 const NOT_BUILT = 'The dashboard has not been built. Run `npm run build` in the checkout of the gateway.\n'
 
 /** Mounts `/_admin/ui` and the files that the page loads. They are read with the first request, and again while they are missing. */
@@ -64,5 +66,10 @@ export function registerAdminUiRoutes(app: FastifyInstance): void {
 }
 
 function sendNotBuilt(reply: FastifyReply): void {
-  sendWhole(reply, { status: 503, contentType: 'text/plain; charset=utf-8', headers: [], body: NOT_BUILT })
+  sendWhole(reply, {
+    status: 503,
+    contentType: 'text/plain; charset=utf-8',
+    headers: NOT_BUILT_HEADERS,
+    body: NOT_BUILT
+  })
 }

@@ -226,8 +226,8 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
   })
   mountJson('POST', '/:id/redact', request => {
     const id = readPathId(request)
-    const fields = readRedactedFields(request.context.body)
     return audit.run(request.context, aimAt('redact', id), async result => {
+      const fields = readRedactedFields(request.context.body)
       await find(id)
       const redactedAt = showTime(writeRecordTime(clock.nowMs()))
       const redacted = await store.ask('redact', { id, fields, redactedAt })

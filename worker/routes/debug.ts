@@ -29,21 +29,21 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
   async function runTask(
     request: FastifyRequest,
     reply: FastifyReply,
-    { task, scope }: { task: DebugTask; scope?: ModelScope }
+    readTask: (request: FastifyRequest) => { task: DebugTask; scope?: ModelScope }
   ): Promise<void> {
     const { requestId, apiMode, query, body: bytes, signal } = request.context
-    const context = {
-      task,
-      scope,
-      apiMode: readParameters('query', query, modeParameters).api_mode ?? apiMode,
-      requestId,
-      attachmentIds: readAttachmentIds(request),
-      storesByDefault: settings.responsesStoreDefault === true,
-      nowSeconds: Math.floor(clock.nowMs() / 1000)
-    }
-    const { body } = await audit.run(request.context, { action: 'debug_translate' }, () =>
-      translator.translateDebug({ bytes, context }, signal)
-    )
+    // What is refused for its parameters is audited as well.
+    const { body } = await audit.run(request.context, { action: 'debug_translate' }, async () => {
+      const context = {
+        ...readTask(request),
+        apiMode: readParameters('query', query, modeParameters).api_mode ?? apiMode,
+        requestId,
+        attachmentIds: readAttachmentIds(request),
+        storesByDefault: settings.responsesStoreDefault === true,
+        nowSeconds: Math.floor(clock.nowMs() / 1000)
+      }
+      return translator.translateDebug({ bytes, context }, signal)
+    })
     sendJson(reply, 200, { 'cache-control': 'no-store' }, body)
   }
 
@@ -56,7 +56,7 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
       method: 'POST',
       url: path,
       ...adminRoute(path, Object.keys(parameters)),
-      handler: (request, reply) => runTask(request, reply, readTask(request))
+      handler: (request, reply) => runTask(request, reply, readTask)
     })
   }
 

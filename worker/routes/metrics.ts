@@ -7,6 +7,9 @@ import { sendWhole } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 
+/** No cache keeps what only an operator may read, and no browser takes a label for markup. */
+const METRICS_HEADERS = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff']
+
 /** Mounts the metrics path. Raises `SettingsError` where another route has that path. */
 export function registerMetricsRoute(
   app: FastifyInstance,
@@ -24,7 +27,7 @@ export function registerMetricsRoute(
       const body = await metrics.scrape(format)
       if (body === undefined)
         throw new GatewayError('internal_error', { cause: 'the supervisor sent no metrics in time' })
-      sendWhole(reply, { status: 200, contentType: METRICS_CONTENT_TYPES[format], body })
+      sendWhole(reply, { status: 200, contentType: METRICS_CONTENT_TYPES[format], headers: METRICS_HEADERS, body })
     }
   })
 }

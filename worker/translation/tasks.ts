@@ -49,6 +49,7 @@ export function runTask<Name extends TaskName>(
   job: Job<Name>,
   environment: TaskEnvironment
 ): Result<Name> | Promise<Result<Name>> {
+  if (!Object.hasOwn(tasks, name)) throw new Error('There is no such task.')
   const run = tasks[name] as (job: Job<Name>, environment: TaskEnvironment) => Result<Name> | Promise<Result<Name>>
   return run(job, environment)
 }

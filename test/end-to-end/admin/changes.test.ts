@@ -158,6 +158,9 @@ t.test('every action is in the audit, in the log and in the store', async t => {
   await logs('/sums')
   await logs('/tail')
   await call('/_debug/translate', postJson({ from: 'openai', to: 'openai', payload: {} }))
+  // What is refused before anything was done.
+  await logs(`/${id}/redact`, postJson({ fields: [] }))
+  await call('/_debug/translate?api_mode=v9', postJson({}))
   const expected = [
     ['list', 'ok', 0],
     ['get', 'ok', null],
@@ -168,7 +171,9 @@ t.test('every action is in the audit, in the log and in the store', async t => {
     ['redact', 'ok', 1],
     ['sums', 'ok', 0],
     ['tail', 'ok', 1],
-    ['debug_translate', 'ok', null]
+    ['debug_translate', 'ok', null],
+    ['redact', 'invalid_request', null],
+    ['debug_translate', 'invalid_parameter', null]
   ]
   const lines = await until(
     async () => readLog(gateway).filter(({ event }) => event === 'admin_audit'),

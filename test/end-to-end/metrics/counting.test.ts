@@ -36,6 +36,9 @@ t.test('operations 62: a chat is counted once with all its labels', async t => {
     'gateway_requests_total{lifecycle="request_completed",method="POST",protocol="openai",provider="native",' +
     'route="/v1/chat/completions",status="200"} 1'
   t.ok(text.split('\n').includes(line), line)
+  const { headers } = await get(`${gateway.url}/metrics`)
+  t.equal(headers.get('cache-control'), 'no-store')
+  t.equal(headers.get('x-content-type-options'), 'nosniff')
 })
 
 t.test("operations 63: the upstream's token counts are counted in every family", async t => {

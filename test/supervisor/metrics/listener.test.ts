@@ -83,6 +83,7 @@ t.test('decisions.md 101: without keys the name of another machine reads no metr
     outgoing.end()
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
     response.resume()
+    t.match(response.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     return response.statusCode
   }
   for (const host of [`127.0.0.1:${port}`, 'localhost', 'scraper.example:9090'])

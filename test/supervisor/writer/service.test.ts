@@ -44,3 +44,12 @@ t.test('a mirror that takes long does not withhold the outcome of a redaction', 
   t.match(await answer, { emptied: { request_body: true }, mirrors: { opensearch: 'failed' } })
   t.match(lines, [/traffic_redaction_failed/])
 })
+
+t.test('only questions of its own are answered: names that every object has are unknown', async t => {
+  const service = createTrafficService({ log: pino({ level: 'silent' }), queues: [], store: undefined, mirrors: [] })
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'no-such-question']) {
+    const asked = service.answer(name as 'find', { id: 'x' })
+    const failure = await asked.catch(error => error.failure)
+    t.equal(failure, 'unknown_question', name)
+  }
+})

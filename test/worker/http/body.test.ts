@@ -258,41 +258,49 @@ t.test('a 100 Continue is sent only when the body will be read', async t => {
   t.match(await welcome.waitFor(/"body":"\{\}"/), /HTTP\/1.1 200 OK/)
 })
 
-t.test('decisions.md 102: without a key nothing is decompressed: the received bytes are counted and the answer is 401', async t => {
-  const { port } = await startApplication(t, { env: limit200, routes: mountAll(forbidden(t)) })
-  const bomb = 'x'.repeat(100_000)
-  const compressed = { gzip: gzipSync(bomb), deflate: deflateSync(bomb), br: brotliCompressSync(bomb), zstd: zstdCompressSync(bomb) }
-  const bodies = [
-    // Beyond the limit only once they are decompressed; then broken data, and an encoding that is not known.
-    ...Object.entries(compressed),
-    ...Object.keys(compressed).map(encoding => [encoding, Buffer.from('no such data')] as const),
-    ['x-rar', Buffer.from('anything')] as const
-  ]
-  const ask = async (head: string, parts: readonly (string | Uint8Array)[], path = '/v1/messages') => {
-    const { socket, waitFor } = await openConnection(t, port)
-    socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\n${head}\r\n\r\n`)
-    for (const part of parts) socket.write(part)
-    const received = await waitFor(/\r\n\r\n\{.*\}/s)
-    socket.destroy()
-    return received.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)
-  }
-  const asChunk = (body: Uint8Array) => [`${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n']
-  for (const [encoding, body] of bodies) {
-    const small = body.subarray(0, 200)
-    const coded = `content-encoding: ${encoding}\r\n`
-    for (const path of ['/v1/messages', '/v1/chat/completions']) {
-      t.equal(await ask(`${coded}content-length: ${small.length}`, [small], path), '401', `${encoding} of known size`)
+t.test(
+  'decisions.md 102: without a key nothing is decompressed: the received bytes are counted and the answer is 401',
+  async t => {
+    const { port } = await startApplication(t, { env: limit200, routes: mountAll(forbidden(t)) })
+    const bomb = 'x'.repeat(100_000)
+    const compressed = {
+      gzip: gzipSync(bomb),
+      deflate: deflateSync(bomb),
+      br: brotliCompressSync(bomb),
+      zstd: zstdCompressSync(bomb)
     }
-    t.equal(await ask(`${coded}transfer-encoding: chunked`, asChunk(small)), '401', `${encoding} in chunks`)
-    // Nobody invites the body.
-    for (const size of [`content-length: ${small.length}`, 'transfer-encoding: chunked']) {
-      t.equal(await ask(`${coded}expect: 100-continue\r\n${size}`, []), '401', `${encoding} that waits`)
+    const bodies = [
+      // Beyond the limit only once they are decompressed; then broken data, and an encoding that is not known.
+      ...Object.entries(compressed),
+      ...Object.keys(compressed).map(encoding => [encoding, Buffer.from('no such data')] as const),
+      ['x-rar', Buffer.from('anything')] as const
+    ]
+    const ask = async (head: string, parts: readonly (string | Uint8Array)[], path = '/v1/messages') => {
+      const { socket, waitFor } = await openConnection(t, port)
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\n${head}\r\n\r\n`)
+      for (const part of parts) socket.write(part)
+      const received = await waitFor(/\r\n\r\n\{.*\}/s)
+      socket.destroy()
+      return received.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)
     }
-    const large = Buffer.alloc(201, 'a')
-    t.equal(await ask(`${coded}transfer-encoding: chunked`, asChunk(large)), '413', `${encoding}, received bytes`)
-    t.equal(await ask(`${coded}content-length: 201`, [large]), '413', `${encoding}, announced bytes`)
+    const asChunk = (body: Uint8Array) => [`${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n']
+    for (const [encoding, body] of bodies) {
+      const small = body.subarray(0, 200)
+      const coded = `content-encoding: ${encoding}\r\n`
+      for (const path of ['/v1/messages', '/v1/chat/completions']) {
+        t.equal(await ask(`${coded}content-length: ${small.length}`, [small], path), '401', `${encoding} of known size`)
+      }
+      t.equal(await ask(`${coded}transfer-encoding: chunked`, asChunk(small)), '401', `${encoding} in chunks`)
+      // Nobody invites the body.
+      for (const size of [`content-length: ${small.length}`, 'transfer-encoding: chunked']) {
+        t.equal(await ask(`${coded}expect: 100-continue\r\n${size}`, []), '401', `${encoding} that waits`)
+      }
+      const large = Buffer.alloc(201, 'a')
+      t.equal(await ask(`${coded}transfer-encoding: chunked`, asChunk(large)), '413', `${encoding}, received bytes`)
+      t.equal(await ask(`${coded}content-length: 201`, [large]), '413', `${encoding}, announced bytes`)
+    }
   }
-})
+)
 
 t.test('an invalid request head is refused with an id and in the form of the family', async t => {
   const { port } = await startApplication(t, { routes: mountAll(forbidden(t)) })

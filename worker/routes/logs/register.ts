@@ -132,6 +132,8 @@ function startText(reply: FastifyReply): boolean {
     ...context.responseHeaders(),
     'content-type',
     'text/plain; charset=utf-8',
+    'x-content-type-options',
+    'nosniff',
     'cache-control',
     'no-store'
   ])
