@@ -31,83 +31,97 @@ function chat(url: string, agent: Agent): Promise<{ status: number; text: string
 
 const eventsOf = (gateway: StartedGateway, name: string) => readLog(gateway).filter(({ event }) => event === name)
 
-t.test('under load over kept and over new connections no request is lost across two replacements', async t => {
-  const emulator = await startEmulator(t)
-  const gateway = await startGateway(t, {
-    env: {
-      ...emulatorVariables(emulator),
-      GATEWAY_WORKERS: '2',
-      GATEWAY_METRICS_ENABLED: 'true',
-      GATEWAY_METRICS_PORT: '0',
-      GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '20'
-    }
-  })
-  const metricsUrl = `http://127.0.0.1:${readLog(gateway).find(({ event }) => event === 'metrics_listening')?.port}`
-  await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the gateway is ready')
-  const kept = new Agent({ keepAlive: true, maxSockets: 6 })
-  const fresh = new Agent({ keepAlive: false })
-  t.teardown(() => kept.destroy())
-  const failures: string[] = []
-  const notReady: number[] = []
-  let served = 0
-  let isOver = false
-  const loop = async (agent: Agent) => {
-    while (!isOver) {
-      const outcome = await chat(gateway.url, agent).catch((error: Error) => ({ status: 0, text: error.message }))
-      if (outcome.status === 200 && outcome.text.includes('hello')) served += 1
-      else failures.push(`${outcome.status} ${outcome.text.slice(0, 200)}`)
-    }
+const waysToShare = [
+  { how: 'the kernel spreads connections', env: {} },
+  {
+    how: 'the supervisor hands out connections',
+    env: { NODE_OPTIONS: `--import=${new URL('fixtures/no-port-sharing.ts', import.meta.url).href}` }
   }
-  const watch = async () => {
-    while (!isOver) {
-      const { status } = await get(`${gateway.url}/ready`)
-      if (status !== 200) notReady.push(status)
+]
+
+for (const { how, env } of waysToShare) {
+  t.test(
+    `under load over kept and over new connections no request is lost across two replacements: ${how}`,
+    async t => {
+      const emulator = await startEmulator(t)
+      const gateway = await startGateway(t, {
+        env: {
+          ...emulatorVariables(emulator),
+          ...env,
+          GATEWAY_WORKERS: '2',
+          GATEWAY_METRICS_ENABLED: 'true',
+          GATEWAY_METRICS_PORT: '0',
+          GATEWAY_SHUTDOWN_TIMEOUT_SECONDS: '20'
+        }
+      })
+      const metricsUrl = `http://127.0.0.1:${readLog(gateway).find(({ event }) => event === 'metrics_listening')?.port}`
+      await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the gateway is ready')
+      const kept = new Agent({ keepAlive: true, maxSockets: 6 })
+      const fresh = new Agent({ keepAlive: false })
+      t.teardown(() => kept.destroy())
+      const failures: string[] = []
+      const notReady: number[] = []
+      let served = 0
+      let isOver = false
+      const loop = async (agent: Agent) => {
+        while (!isOver) {
+          const outcome = await chat(gateway.url, agent).catch((error: Error) => ({ status: 0, text: error.message }))
+          if (outcome.status === 200 && outcome.text.includes('hello')) served += 1
+          else failures.push(`${outcome.status} ${outcome.text.slice(0, 200)}`)
+        }
+      }
+      const watch = async () => {
+        while (!isOver) {
+          const { status } = await get(`${gateway.url}/ready`)
+          if (status !== 200) notReady.push(status)
+        }
+      }
+      const loops = [...Array.from({ length: 6 }, () => loop(kept)), loop(fresh), loop(fresh), watch()]
+      const readyCounts: number[] = []
+      const finished = (count: number) => eventsOf(gateway, 'workers_replaced').length >= count
+      for (const round of [1, 2]) {
+        const before = served
+        await waitUntil(() => served > before + 50, 'requests are served')
+        const stream = await openStream(gateway, 'completions', '[[tick:400]][[chunks:a|b|c|d|e|f|g|h]]')
+        gateway.process.kill('SIGUSR2')
+        await waitUntil(
+          async () => {
+            readyCounts.push((await scrape({ url: metricsUrl })).sum('gateway_workers', { lifecycle: 'ready' }))
+            return finished(round)
+          },
+          'both workers were replaced',
+          120_000
+        )
+        const text = await stream.text()
+        t.equal(streamedTextIn('completions', text), 'abcdefgh', 'a stream of an old worker is whole')
+        t.equal(readEnd('completions', text), 'success')
+      }
+      const after = served
+      await waitUntil(() => served > after + 50, 'the new workers serve')
+      isOver = true
+      await Promise.all(loops)
+      t.same(failures, [])
+      t.same(notReady, [])
+      t.ok(served > 200, `${served} requests were served`)
+      t.ok(
+        readyCounts.every(count => count >= 2),
+        `never fewer ready workers than configured: ${readyCounts}`
+      )
+      const replaced = eventsOf(gateway, 'worker_replaced')
+      t.equal(replaced.length, 4)
+      t.equal(new Set(replaced.map(({ replaced_pid: pid }) => pid)).size, 4, 'each process was replaced once')
+      t.notOk(readLog(gateway).some(({ level }) => level === 'ERROR' || level === 'CRITICAL'))
+      const metrics = await scrape({ url: metricsUrl })
+      t.ok(
+        metrics.sum('gateway_requests_total', { route: '/v1/chat/completions' }) >= served,
+        'nothing counted is forgotten'
+      )
+      t.equal(metrics.sum('gateway_worker_replacements_total'), 4)
+      t.equal(metrics.sum('gateway_worker_restarts_total'), 0)
+      t.equal(await gateway.stop(), 0)
     }
-  }
-  const loops = [...Array.from({ length: 6 }, () => loop(kept)), loop(fresh), loop(fresh), watch()]
-  const readyCounts: number[] = []
-  const finished = (count: number) => eventsOf(gateway, 'workers_replaced').length >= count
-  for (const round of [1, 2]) {
-    const before = served
-    await waitUntil(() => served > before + 50, 'requests are served')
-    const stream = await openStream(gateway, 'completions', '[[tick:400]][[chunks:a|b|c|d|e|f|g|h]]')
-    gateway.process.kill('SIGUSR2')
-    await waitUntil(
-      async () => {
-        readyCounts.push((await scrape({ url: metricsUrl })).sum('gateway_workers', { lifecycle: 'ready' }))
-        return finished(round)
-      },
-      'both workers were replaced',
-      120_000
-    )
-    const text = await stream.text()
-    t.equal(streamedTextIn('completions', text), 'abcdefgh', 'a stream of an old worker is whole')
-    t.equal(readEnd('completions', text), 'success')
-  }
-  const after = served
-  await waitUntil(() => served > after + 50, 'the new workers serve')
-  isOver = true
-  await Promise.all(loops)
-  t.same(failures, [])
-  t.same(notReady, [])
-  t.ok(served > 200, `${served} requests were served`)
-  t.ok(
-    readyCounts.every(count => count >= 2),
-    `never fewer ready workers than configured: ${readyCounts}`
   )
-  const replaced = eventsOf(gateway, 'worker_replaced')
-  t.equal(replaced.length, 4)
-  t.equal(new Set(replaced.map(({ replaced_pid: pid }) => pid)).size, 4, 'each process was replaced once')
-  t.notOk(readLog(gateway).some(({ level }) => level === 'ERROR' || level === 'CRITICAL'))
-  const metrics = await scrape({ url: metricsUrl })
-  t.ok(
-    metrics.sum('gateway_requests_total', { route: '/v1/chat/completions' }) >= served,
-    'nothing counted is forgotten'
-  )
-  t.equal(metrics.sum('gateway_worker_replacements_total'), 4)
-  t.equal(metrics.sum('gateway_worker_restarts_total'), 0)
-  t.equal(await gateway.stop(), 0)
-})
+}
 
 t.test('the only worker of a host is replaced, and a kept connection is closed behind its next response', async t => {
   const emulator = await startEmulator(t)
