@@ -30,6 +30,9 @@ export interface OpenApiOptions {
   hasRelay: boolean
 }
 
+/** What a document lists: every path that is served, or each operation once, at its usual path, with its other paths in words. */
+export type DocumentView = 'every-path' | 'operations'
+
 export interface OpenApiDocument {
   openapi: '3.1.0'
   info: { title: string; version: string; description: string }
@@ -55,10 +58,11 @@ const DESCRIPTION =
  * Writes the document of the mounted routes. Routes without a description are not listed (see
  * `findUndescribed`).
  */
-export function createOpenApiDocument(options: OpenApiOptions): OpenApiDocument {
+export function createOpenApiDocument(options: OpenApiOptions, view: DocumentView = 'every-path'): OpenApiDocument {
   const { title, version, routes } = options
   const documents = listDocuments(options)
   const find = createDocumentFinder(documents)
+  const places = listPlaces(routes, find)
   const paths: OpenApiDocument['paths'] = {}
   const tags = new Set<string>()
   /** The place of a path: that of the first description in the order of the tags. */
@@ -68,10 +72,13 @@ export function createOpenApiDocument(options: OpenApiOptions): OpenApiDocument 
     const document = documents[index]
     if (document === undefined) continue
     const { template } = route
+    const templates = places.get(find(usualSpelling(route))) ?? []
+    if (view === 'operations' && template !== templates[0]) continue
+    const others = view === 'operations' ? templates.slice(1) : []
     const rank = TAGS.indexOf(document.tag) * documents.length + index
     tags.add(document.tag)
     ranks.set(template, Math.min(rank, ranks.get(template) ?? rank))
-    paths[template] = { ...paths[template], [document.method]: writeOperation(document, route, options) }
+    paths[template] = { ...paths[template], [document.method]: writeOperation(document, route, { ...options, others }) }
   }
   return {
     openapi: '3.1.0',
@@ -116,8 +123,42 @@ function createDocumentFinder(documents: readonly RouteDocument[]): (route: Moun
   return route => (route.operation === undefined ? byRoute.get(nameRoute(route)) : byId.get(route.operation.id)) ?? -1
 }
 
-function writeOperation(document: RouteDocument, route: MountedRoute, keys: KeyNeeds): JsonSchema {
-  const { id, tag, summary, description, parameters, body, responses, errors } = document
+/** The paths of each operation, the usual one first: that which the SDKs of its protocol ask for. */
+function listPlaces(
+  routes: readonly MountedRoute[],
+  find: (route: MountedRoute) => number
+): ReadonlyMap<number, readonly string[]> {
+  const places = new Map<number, string[]>()
+  for (const route of routes) {
+    const index = find(usualSpelling(route))
+    places.set(index, [...(places.get(index) ?? []), route.template])
+  }
+  const rankOf = (template: string) => {
+    const rank = USUAL_PREFIXES.findIndex(prefix => template.startsWith(prefix))
+    return rank === -1 ? USUAL_PREFIXES.length : rank
+  }
+  for (const templates of places.values()) {
+    templates.sort((one, other) => rankOf(one) - rankOf(other) || one.length - other.length || (one < other ? -1 : 1))
+  }
+  return places
+}
+
+/** The explanations have two spellings. */
+function usualSpelling(route: MountedRoute): MountedRoute {
+  return route.path.startsWith('/debug/') ? { ...route, path: `/_${route.path.slice(1)}` } : route
+}
+
+/** Only operations of the content protocol have the first one. */
+const USUAL_PREFIXES = ['/v1beta/', '/v1/', '/_debug/']
+
+function writeOperation(
+  document: RouteDocument,
+  route: MountedRoute,
+  { others, ...keys }: KeyNeeds & { others: readonly string[] }
+): JsonSchema {
+  const { id, tag, summary, parameters, body, responses, errors } = document
+  const places = others.length === 0 ? undefined : `Also at ${others.map(path => `\`${path}\``).join(', ')}.`
+  const description = [document.description, places].filter(text => text !== undefined).join('\n\n') || undefined
   const { form } = errors
   const successes = Object.entries(responses).map(([status, response]) => [status, writeSuccess(response, document)])
   return {

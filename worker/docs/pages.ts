@@ -78,11 +78,18 @@ function writeOperation(
     `<details id="${anchor(String(operation.operationId))}"><summary>` +
     `<span class="method ${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code> ` +
     `<span class="muted">${escapeHtml(String(summary))}</span></summary>` +
-    (description === undefined ? '' : `<p>${code(String(description))}</p>`) +
+    writeText(description) +
     writeParameters(parameters as JsonSchema[]) +
     bodies.join('') +
     `<h4>Responses</h4><dl>${rows.join('')}</dl></details>`
   )
+}
+
+/** Paragraphs of a description. */
+function writeText(description: unknown): string {
+  if (description === undefined) return ''
+  const paragraphs = String(description).split('\n\n')
+  return paragraphs.map(text => `<p>${code(text)}</p>`).join('')
 }
 
 /** The response itself, or the component that it refers to. */

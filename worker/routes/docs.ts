@@ -48,8 +48,11 @@ export function registerDocsRoutes(app: FastifyInstance, facts: DocsFacts): void
       import('../docs/document.ts'),
       import('../docs/pages.ts')
     ])
-    const document = createOpenApiDocument({ ...describeGateway(facts), routes })
-    return { document, text: JSON.stringify(document), writeInteractivePage, writeReferencePage }
+    const options = { ...describeGateway(facts), routes }
+    // A client is generated from every path; on a page the same operation would stand there once for each prefix.
+    const shown = createOpenApiDocument(options, 'operations')
+    const text = JSON.stringify(createOpenApiDocument(options))
+    return { document: shown, text, shownText: JSON.stringify(shown), writeInteractivePage, writeReferencePage }
   })
 
   function mount(url: string, handler: (reply: FastifyReply) => Promise<void>, template = url): void {
@@ -66,6 +69,14 @@ export function registerDocsRoutes(app: FastifyInstance, facts: DocsFacts): void
     const { text } = await load()
     sendWhole(reply, { status: 200, contentType: 'application/json', headers: DOCUMENT_HEADERS, body: text })
   })
+  mount(
+    '/docs/operations.json',
+    async reply => {
+      const { shownText } = await load()
+      sendWhole(reply, { status: 200, contentType: 'application/json', headers: DOCUMENT_HEADERS, body: shownText })
+    },
+    '/docs/{asset}'
+  )
   mount('/docs', async reply => {
     // Without the files of Swagger UI, as after an install without development dependencies, there is still something to read.
     if ((await readAsset('swagger-ui-bundle.js')) === undefined) return await sendReference(reply)

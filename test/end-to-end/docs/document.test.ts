@@ -84,6 +84,38 @@ function resolve(document: OpenApiDocument, target: string): unknown {
     .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], document)
 }
 
+t.test('the document of the page lists each operation once, with its other paths in words', async t => {
+  const { url, document } = await startDocumentedGateway(t, {
+    GATEWAY_ADMIN_API_ENABLED: 'true',
+    GATEWAY_DEBUG_TRANSLATE_ENABLED: 'true',
+    GATEWAY_ADMIN_API_KEY: 'adm'
+  })
+  const shown = (await get(`${url}/docs/operations.json`)).json as OpenApiDocument
+  const { success, error } = openApiStructure.safeParse(shown)
+  t.ok(success, String(error))
+  t.same(shown.tags, document.tags)
+  const paths = Object.keys(shown.paths)
+  t.same(paths.slice(0, 1), ['/v1/chat/completions'])
+  for (const path of ['/v1beta/models/{model}:generateContent', '/v1/messages', '/_debug/explain/openai']) {
+    t.ok(paths.includes(path), path)
+  }
+  // Each path of the whole document is that of an operation here, or one of its others.
+  const named = listOperations(shown).flatMap(([name, { description = '' }]) => {
+    const [method = '', path = ''] = name.split(' ')
+    const others = /^Also at (.*)\.$/m.exec(description)?.[1]?.replaceAll('`', '').split(', ') ?? []
+    return [path, ...others].map(one => `${method} ${one}`)
+  })
+  t.same(
+    named.toSorted(),
+    listOperations(document)
+      .map(([name]) => name)
+      .toSorted()
+  )
+  const targets = new Set(listReferences(shown))
+  for (const target of targets) t.ok(resolve(shown, target) !== undefined, target)
+  t.equal((await get(`${url}/redoc`)).text.split('/chat/completions</code> <span').length, 3, 'the reference too')
+})
+
 t.test('tags are in the order of the contract, and each operation has one of them', async t => {
   const { document } = await startDocumentedGateway(t, {
     GATEWAY_ADMIN_API_ENABLED: 'true',

@@ -6,7 +6,8 @@ followColors()
 
 window.addEventListener('load', () => {
   window.ui = window.SwaggerUIBundle({
-    url: 'openapi.json',
+    // Each operation once; `openapi.json` lists it at each of its paths.
+    url: 'docs/operations.json',
     dom_id: '#swagger-ui',
     deepLinking: true,
     // The default sends the document to a service on the internet.
@@ -15,6 +16,8 @@ window.addEventListener('load', () => {
     queryConfigEnabled: false,
     persistAuthorization: false,
     displayRequestDuration: true,
-    filter: true
+    filter: true,
+    // The schemas are behind the operations, folded.
+    defaultModelsExpandDepth: 0
   })
 })
