@@ -56,16 +56,20 @@ export interface TrafficHealth {
   } | null
   /** Whether there are stored responses to list (operations.md 9.8). */
   readonly responses_stored: boolean
+  /** Of the gateway. */
+  readonly version: string
 }
 
-/** The processes that store; undefined where none runs. */
-interface Stores {
+/** What health is read from; the processes that store are undefined where none runs. */
+interface HealthSources {
+  readonly settings: Settings
+  readonly version: string
   readonly writer: WriterConnection | undefined
   readonly memory: ResponseStore | undefined
 }
 
 /** Never fails: a writer that does not respond is reported as disconnected. */
-export async function readHealth(settings: Settings, { writer, memory }: Stores): Promise<TrafficHealth> {
+export async function readHealth({ settings, version, writer, memory }: HealthSources): Promise<TrafficHealth> {
   const answer = await writer?.ask('health', {})
   const state = writer === undefined ? 'absent' : answer?.ok === true ? 'connected' : 'disconnected'
   return {
@@ -74,7 +78,8 @@ export async function readHealth(settings: Settings, { writer, memory }: Stores)
     writer: state,
     sinks: answer?.ok === true ? answer.answer.sinks.map(showSink) : [],
     store: answer?.ok === true ? showStore(answer.answer.store) : null,
-    responses_stored: memory !== undefined
+    responses_stored: memory !== undefined,
+    version
   }
 }
 

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { describeProviders } from '../../shared/provider-documents.ts'
 import type { Estimate, TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
+import { readVersion } from '../../shared/version.ts'
 import { type Audited, createAudit, digestFilter } from '../admin/audit.ts'
 import { writeCursor } from '../admin/cursor.ts'
 import { type DispatchedResponse, dispatch } from '../admin/dispatch.ts'
@@ -181,7 +182,9 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
     })
   })
   // Not audited: it shows no record, and dashboards ask all the time.
-  mountJson('GET', '/health', () => readHealth(settings, { writer, memory }))
+  // Read once: health is asked for again and again, also where the process has no descriptor left.
+  const version = readVersion()
+  mountJson('GET', '/health', () => readHealth({ settings, version, writer, memory }))
   // Nor is this: it shows no content, and a page asks again and again.
   mountJson('GET', '/running', async ({ context }) => {
     const running = await control.listRunning(context.signal)

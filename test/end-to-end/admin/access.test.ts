@@ -2,6 +2,7 @@
 // 9).
 
 import t from 'tap'
+import { readVersion } from '../../../shared/version.ts'
 import { findFreePort } from '../../support/free-port.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'
@@ -71,7 +72,8 @@ t.test('operations 82, 110: without a store, and while it is down, every route t
       query_store: null,
       enabled: isEnabled,
       store: null,
-      responses_stored: false
+      responses_stored: false,
+      version: readVersion()
     })
     t.equal((await logs('/not-a-uuid')).status, 400, 'the id is looked at first')
     t.equal((await logs('?limit=0')).status, 422, 'and so is the query')

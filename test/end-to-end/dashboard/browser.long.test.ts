@@ -153,6 +153,28 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.close()
   })
 
+  t.test('why a request failed is in the overview, in the list and in the detail (decisions.md 96)', async t => {
+    await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'GigaChat-2', messages: [{ role: 'user', content: 7 }] })
+    }).then(response => response.text())
+    await waitStored({ error_code: 'invalid_request' })
+    const { page, complaints } = await open()
+    await enterKey(page)
+    const failures = page.getByRole('region', { name: 'Failures by code' })
+    await failures.getByRole('link', { name: 'invalid_request' }).click()
+    const row = rows(page).filter({ hasText: 'GigaChat-2' })
+    await row.getByText('invalid_request').waitFor()
+    await row.locator('.column-time').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('link', { name: 'invalid_request', exact: true }).waitFor()
+    await dialog.getByText('at messages[0].content').waitFor()
+    await dialog.getByText(/^(?:alias|not sent)/).waitFor()
+    t.same(complaints, [])
+    await page.close()
+  })
+
   t.test('a request that runs is shown while it does', async t => {
     const { page, complaints } = await open()
     await enterKey(page)

@@ -160,7 +160,8 @@ t.test('what needs attention: what is wrong, since when, and where to go on, the
       writer: 'connected',
       sinks: [{ name: 'opensearch', available: false, queue_depth: 5, spill_bytes: 2048, written: 1, dropped: 2 }],
       store: null,
-      responses_stored: false
+      responses_stored: false,
+      version: '1.0.0'
     },
     keys: {
       keys_revision: 'x',
@@ -201,15 +202,18 @@ t.test('what needs attention: what is wrong, since when, and where to go on, the
 t.test('providers have a state in a word, the worst first, and the models that were listed or used', async t => {
   const sums = (profile_id: string, alias: string, requests: number, errors: number) =>
     ({ profile_id, alias, requests, errors }) as unknown as Parameters<typeof describeProviders>[0]['whole'][number]
-  const good = { ...provider, consecutive_failures: 0, inventory: null }
+  const good = { ...provider, consecutive_failures: 0, inventory: null, last_failures: [] }
   const facts = describeProviders({
+    nowMs,
     providers: [
       { ...good, profile_id: 'unused', last_success_at: null },
       { ...good, profile_id: 'working' },
-      { ...good, profile_id: 'slow' },
+      { ...good, profile_id: 'limited', last_failures: [{ class: 'http_429', at: ago(60_000) }] },
+      { ...good, profile_id: 'stale', inventory: { state: 'stale', discovered_at: null } },
       { ...provider, profile_id: 'down' }
     ],
-    whole: [sums('slow', '', 100, 20), sums('working', '', 100, 1)],
+    // Mistakes of clients are no failures of the provider.
+    whole: [sums('working', '', 100, 40)],
     byAlias: [sums('working', 'b', 100, 1)],
     models: [
       {
@@ -226,7 +230,8 @@ t.test('providers have a state in a word, the worst first, and the models that w
     facts.map(({ provider, state, models }) => [provider.profile_id, state, models.map(({ alias }) => alias)]),
     [
       ['down', 'failing', []],
-      ['slow', 'degraded', []],
+      ['limited', 'degraded', []],
+      ['stale', 'degraded', []],
       ['working', 'working', ['b', 'a']],
       ['unused', 'unused', []]
     ]

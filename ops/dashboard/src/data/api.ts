@@ -89,7 +89,7 @@ export interface Health {
   /** Whether there are stored responses to list. */
   readonly responses_stored: boolean
   /** Of the gateway. */
-  readonly version?: string
+  readonly version: string
 }
 
 export interface RunningRequest {

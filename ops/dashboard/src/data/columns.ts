@@ -40,14 +40,14 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'model',
     label: 'Model',
-    width: 148,
+    width: 120,
     read: record => formatText(readModel(record)),
     filter: filterBy('model', readModel)
   },
   {
     name: 'provider',
     label: 'Provider',
-    width: 122,
+    width: 100,
     read: ({ profile_id, provider }) => formatText(profile_id ?? provider),
     filter: record =>
       record.profile_id ? ['profile_id', record.profile_id] : filterBy('provider', one => one.provider)(record)
@@ -55,14 +55,14 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'key',
     label: 'Key',
-    width: 112,
+    width: 100,
     read: record => formatText(readKey(record)),
     filter: filterBy('key', readKey)
   },
   {
     name: 'error',
     label: 'Error',
-    width: 162,
+    width: 148,
     read: ({ error_code, error_type }) =>
       (error_code ?? error_type) === null ? '' : formatText(error_code ?? error_type ?? ''),
     filter: record =>
@@ -71,20 +71,20 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'stream',
     label: 'Stream',
-    width: 66,
+    width: 62,
     read: ({ is_stream }) => (is_stream === true ? 'stream' : is_stream === false ? 'whole' : UNKNOWN),
     filter: filterBy('stream', ({ is_stream }) => is_stream)
   },
   {
     name: 'first',
     label: 'First token',
-    width: 94,
+    width: 88,
     isNumber: true,
     read: record => formatDuration(record.first_content_ms)
   },
-  { name: 'latency', label: 'Latency', width: 80, isNumber: true, read: record => formatDuration(record.latency_ms) },
-  { name: 'tokens', label: 'Tokens', width: 116, isNumber: true, read: describeTokens },
-  { name: 'cost', label: 'Cost', width: 86, isNumber: true, read: ({ cost }) => formatAmount(cost) },
+  { name: 'latency', label: 'Latency', width: 68, isNumber: true, read: record => formatDuration(record.latency_ms) },
+  { name: 'tokens', label: 'Tokens', width: 100, isNumber: true, read: describeTokens },
+  { name: 'cost', label: 'Cost', width: 74, isNumber: true, read: ({ cost }) => formatAmount(cost) },
   {
     name: 'alias',
     label: 'Alias',

@@ -18,6 +18,7 @@ export interface ProviderFacts {
 }
 
 export interface ProviderSources {
+  readonly nowMs: number
   readonly providers: readonly Provider[]
   /** By profile. */
   readonly whole: readonly SumsRow[]
@@ -27,11 +28,11 @@ export interface ProviderSources {
 }
 
 const FAILURES_MIN = 3
-/** Failed requests of all, from which a provider is degraded. */
-const DEGRADED_SHARE = 0.05
+/** A failure that is not older makes a provider degraded. */
+const RECENT_MS = 5 * 60_000
 
 /** The worst first. */
-export function describeProviders({ providers, whole, byAlias, models }: ProviderSources): ProviderFacts[] {
+export function describeProviders({ nowMs, providers, whole, byAlias, models }: ProviderSources): ProviderFacts[] {
   const order: readonly ProviderState[] = ['failing', 'degraded', 'working', 'unused']
   const facts = providers.map(provider => {
     const id = provider.profile_id
@@ -39,7 +40,7 @@ export function describeProviders({ providers, whole, byAlias, models }: Provide
     return {
       provider,
       sums,
-      state: readState(provider, sums),
+      state: readState(provider, nowMs),
       models: listModels(
         byAlias.filter(row => row.profile_id === id),
         models.filter(model => model.provider_profile_id === id)
@@ -49,13 +50,14 @@ export function describeProviders({ providers, whole, byAlias, models }: Provide
   return facts.sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
 }
 
-function readState(provider: Provider, sums: SumsRow | undefined): ProviderState {
-  const { last_success_at: lastSuccess, consecutive_failures: failures, inventory } = provider
+/** The sums have no part in it: they count the mistakes of clients as well, which the provider's own failures do not (bridge.md 5.4). */
+function readState(provider: Provider, nowMs: number): ProviderState {
+  const { last_success_at: lastSuccess, consecutive_failures: failures, last_failures, inventory } = provider
   if (failures >= FAILURES_MIN) return 'failing'
   const isListed = inventory === null || inventory.state === 'fresh'
-  if (failures > 0 || !isListed || (sums !== undefined && sums.errors > DEGRADED_SHARE * sums.requests))
-    return 'degraded'
-  return lastSuccess === null && sums === undefined ? 'unused' : 'working'
+  const hasFailed = last_failures.some(({ at }) => nowMs - Date.parse(at) < RECENT_MS)
+  if (failures > 0 || !isListed || hasFailed) return 'degraded'
+  return lastSuccess === null ? 'unused' : 'working'
 }
 
 /** Models that are listed or were used, those with the most requests first. */

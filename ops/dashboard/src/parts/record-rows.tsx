@@ -4,9 +4,9 @@ import type { RecordColumn } from '../data/columns.ts'
 import { formatDateTime, formatText, formatTime } from '../data/format.ts'
 
 /** Pixels of the two columns that are always there, and of one that takes what is left. */
-const TIME_WIDTH = { short: 118, dated: 142 }
-const STATUS_WIDTH = 66
-const FLEXIBLE_WIDTH = 176
+const TIME_WIDTH = { short: 114, dated: 128 }
+const STATUS_WIDTH = 58
+const FLEXIBLE_WIDTH = 152
 
 interface ColumnsProps {
   readonly columns: readonly RecordColumn[]
@@ -97,7 +97,9 @@ function Cell({ column, record, onFilter }: CellProps) {
     <td class={isNumber ? `column-${name} number` : `column-${name}`} title={text}>
       {name === 'request' ? (
         <>
-          <span class="method">{formatText(record.method)}</span> {formatText(record.route)}
+          {/* Nearly every request is a POST. */}
+          {record.method !== 'POST' && <span class="method">{formatText(record.method)} </span>}
+          {formatText(record.route)}
         </>
       ) : (
         text

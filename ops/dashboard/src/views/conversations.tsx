@@ -22,14 +22,15 @@ export function Conversations() {
   const [cursors, setCursors] = useState<readonly string[]>([])
   const cursor = cursors.at(-1)
   const ask = useCallback((api: Api, signal: AbortSignal) => api.threads(cursor, signal), [cursor])
-  const refreshes = readsRefresh(params) && cursor === undefined && params.id === undefined
+  // Off at first: each list is audited.
+  const refreshes = readsRefresh(params, false) && cursor === undefined && params.id === undefined
   const loaded = useLoaded(ask, { everyMs: refreshes ? REFRESH_MS : undefined })
   const { value: page, message, atMs, isLoading, reload } = loaded
   const opened = page?.data.find(({ id }) => id === params.id)
   return (
     <section class="view" aria-labelledby="conversations-title">
       <ViewHead name="conversations" title="Conversations">
-        <Refresh atMs={atMs} isLoading={isLoading} onRefresh={reload} />
+        <Refresh atMs={atMs} isLoading={isLoading} onRefresh={reload} isOn={false} />
       </ViewHead>
       {message !== undefined && <Notice kind="error">{message}</Notice>}
       {page === undefined && message === undefined && <p class="empty">Loading…</p>}

@@ -4,7 +4,7 @@ import { useCallback } from 'preact/hooks'
 import { useNavigation } from '../address.ts'
 import { keepRange } from '../data/address.ts'
 import type { Api } from '../data/api.ts'
-import { describeProviders } from '../data/providers.ts'
+import { describeProviders, type ProviderSources } from '../data/providers.ts'
 import { alignRange, boundsOf, chooseBucket, DEFAULT_RANGE, endsNow, readRange } from '../data/ranges.ts'
 import { useLoaded } from '../loaded.ts'
 import { LoadedView } from '../parts/loaded-view.tsx'
@@ -18,19 +18,18 @@ import { ProviderCard } from './providers/provider-card.tsx'
 
 const REFRESH_MS = 10_000
 
-/** Sums, and the models where a keys file hides them, may be missing: what the calls have seen is there all the same. */
-async function load(api: Api, time: string, hidesModels: boolean, signal: AbortSignal) {
-  const now = Date.now()
-  const range = readRange(JSON.parse(time), now) ?? { fromMs: now - 3_600_000, toMs: now }
-  const bucket = chooseBucket(range, now)
+/** Sums may be missing: what the calls have seen is there all the same. */
+async function load(api: Api, time: string, signal: AbortSignal) {
+  const nowMs = Date.now()
+  const range = readRange(JSON.parse(time), nowMs) ?? { fromMs: nowMs - 3_600_000, toMs: nowMs }
+  const bucket = chooseBucket(range, nowMs)
   const bounds = { ...boundsOf(alignRange(range, bucket)), bucket }
-  const [providers, whole, byAlias, models] = await Promise.all([
+  const [providers, whole, byAlias] = await Promise.all([
     api.providers(signal),
     api.sums({ ...bounds, by: ['profile_id'] }, signal).catch(() => []),
-    api.sums({ ...bounds, by: ['profile_id', 'alias'] }, signal).catch(() => []),
-    hidesModels ? [] : api.models(signal).catch(() => [])
+    api.sums({ ...bounds, by: ['profile_id', 'alias'] }, signal).catch(() => [])
   ])
-  return describeProviders({ providers, whole, byAlias, models })
+  return { nowMs, providers, whole, byAlias }
 }
 
 export function Providers() {
@@ -38,10 +37,16 @@ export function Providers() {
   const state = useGatewayState()?.value
   const { range, from, to } = keepRange(params, DEFAULT_RANGE)
   const time = JSON.stringify({ range, from, to })
-  // Before it is known, the models are not asked for: a refusal would be a failure of the page.
+  const ask = useCallback((api: Api, signal: AbortSignal) => load(api, time, signal), [time])
+  // Once: unlike the other questions this one is recorded. Before it is known whether clients' keys hide the models they are not asked for,
+  // because a refusal would be a failure of the page.
   const hidesModels =
     state === undefined || state.readiness === undefined || state.readiness.keys_revision !== undefined
-  const ask = useCallback((api: Api, signal: AbortSignal) => load(api, time, hidesModels, signal), [time, hidesModels])
+  const askModels = useCallback(
+    async (api: Api, signal: AbortSignal) => (hidesModels ? [] : await api.models(signal).catch(() => [])),
+    [hidesModels]
+  )
+  const { value: models = [] } = useLoaded(askModels, { keeps: true })
   const everyMs = readsRefresh(params) && endsNow(params) ? REFRESH_MS : undefined
   const { atMs, isLoading, reload, ...loaded } = useLoaded(ask, { everyMs, keeps: true })
   return (
@@ -51,18 +56,21 @@ export function Providers() {
         <Refresh atMs={atMs} isLoading={isLoading} onRefresh={reload} />
       </ViewHead>
       <GatewayCard readiness={state?.readiness} health={state?.health} />
-      <LoadedView loaded={loaded}>
-        {facts => (
-          <>
-            <ul class="cards" aria-label="Providers">
-              {facts.map(one => (
-                <ProviderCard key={one.provider.profile_id} facts={one} nowMs={atMs ?? Date.now()} />
-              ))}
-            </ul>
-            <ModelTable facts={facts} />
-          </>
-        )}
-      </LoadedView>
+      <LoadedView loaded={loaded}>{sources => <ProvidersView sources={{ ...sources, models }} />}</LoadedView>
     </section>
+  )
+}
+
+function ProvidersView({ sources }: { sources: ProviderSources }) {
+  const facts = describeProviders(sources)
+  return (
+    <>
+      <ul class="cards" aria-label="Providers">
+        {facts.map(one => (
+          <ProviderCard key={one.provider.profile_id} facts={one} nowMs={sources.nowMs} />
+        ))}
+      </ul>
+      <ModelTable facts={facts} />
+    </>
   )
 }

@@ -149,7 +149,8 @@ export const figureOperations: readonly RouteDocument[] = (
             { type: 'null' }
           ]
         },
-        responses_stored: { type: 'boolean' }
+        responses_stored: { type: 'boolean' },
+        version: text
       })
     }
   ] as const satisfies readonly Described[]

@@ -65,10 +65,12 @@ function Names({ affected, linkTo }: { affected: readonly Affected[]; linkTo: (n
     <>
       {affected.slice(0, NAMES_MAX).map(({ name, requests }) => (
         <span key={name} class="affected">
-          <a href={linkTo(name)}>{name}</a> {formatCount(requests)}
+          <a href={linkTo(name)}>
+            {name} <span class="faint">{formatCount(requests)}</span>
+          </a>
         </span>
       ))}
-      {affected.length > NAMES_MAX && <span class="hint">and {affected.length - NAMES_MAX} more</span>}
+      {affected.length > NAMES_MAX && <span class="affected">and {affected.length - NAMES_MAX} more</span>}
     </>
   )
 }

@@ -107,8 +107,9 @@ function FailedCell({ row, filter }: { row: SumsRow; filter: Params }) {
   if (row.errors === 0) return <td class="faint">0</td>
   return (
     <td class={rateLevel(rate)}>
-      <a href={writeAddress('records', { ...filter, has_error: 'true' })}>{formatCount(row.errors)}</a> (
-      {formatPercent(rate ?? undefined)})
+      <a href={writeAddress('records', { ...filter, has_error: 'true' })}>
+        {formatCount(row.errors)} ({formatPercent(rate ?? undefined)})
+      </a>
     </td>
   )
 }

@@ -18,7 +18,7 @@ export function GatewayCard({ readiness, health }: { readiness: Readiness | unde
         ))}
       </p>
       <dl class="revisions">
-        {health?.version !== undefined && <Revision name="Version" value={health.version} />}
+        <Revision name="Version" value={health?.version} />
         <Revision name="Configuration" value={readiness.config_revision} />
         <Revision name="Features" value={readiness.matrix_revision} />
         <Revision name="Keys" value={readiness.keys_revision} />
