@@ -346,7 +346,9 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       for (const member of all()) {
         member.keeper.stopRestarting()
         member.keeper.stopWatching()
-        post(member, { kind: 'close' })
+        // A worker that still loads could not read the message before its bound on a busy host, and has admitted nothing.
+        if (member.keeper.isReady) post(member, { kind: 'close' })
+        else member.keeper.kill()
       }
       reportProgress()
     },

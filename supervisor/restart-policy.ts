@@ -19,7 +19,8 @@ export function createRestartPolicy(workerCount: number): RestartPolicy {
     longestDelayMs: 30_000,
     stableUptimeMs: 60_000,
     windowMs: 60_000,
-    exitsInWindowMax: Math.max(8, workerCount * 3)
+    // A gateway of several workers outlives one that is killed every five seconds.
+    exitsInWindowMax: Math.max(8, workerCount * 6)
   }
 }
 

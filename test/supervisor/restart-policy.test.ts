@@ -46,6 +46,11 @@ t.test('many workers may exit more often together than few', async t => {
   t.ok(createRestartPolicy(32).exitsInWindowMax > createRestartPolicy(2).exitsInWindowMax)
 })
 
+t.test('two workers of which one is killed every five seconds are respawned', async t => {
+  const exitTimesMs = Array.from({ length: 13 }, (_, index) => index * 5_000)
+  t.equal(decideRestart(policy, { exitTimesMs, nowMs: 60_000, exitsInRow: 1, random: 0 }).kind, 'restart')
+})
+
 t.test('a process that ran long starts a new count', async t => {
   t.equal(countExitsInRow(policy, 5, 10), 6)
   t.equal(countExitsInRow(policy, 5, policy.stableUptimeMs), 1)
