@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Test } from 'tap'
+import type { Owner } from './owner.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 export interface Issued {
@@ -34,7 +34,7 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
 const DAY_MS = 86_400_000
 
 /** Creates an authority in a folder that is removed with the test. */
-export function createAuthority(t: Test, name = 'test authority'): Authority {
+export function createAuthority(t: Owner, name = 'test authority'): Authority {
   const folder = createTemporaryFolder(t)
   const file = (path: string): string => join(folder, path)
   const run = (...args: string[]): void => {

@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Test } from 'tap'
 import { compileCache } from './compile-cache.ts'
+import type { Owner } from './owner.ts'
 import { findListeningUrl, type GatewayOptions, type ServingGateway } from './serving-gateway.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
@@ -33,7 +33,7 @@ export interface ProcessOptions extends GatewayOptions {
 }
 
 /** Starts a gateway on a free port and waits until it listens. It exits with the test. */
-export async function startGateway(t: Test, options: ProcessOptions = {}): Promise<StartedGateway> {
+export async function startGateway(t: Owner, options: ProcessOptions = {}): Promise<StartedGateway> {
   const folder = createTemporaryFolder(t)
   if (options.dotenv !== undefined) writeFileSync(join(folder, '.env'), options.dotenv)
   const variables = {

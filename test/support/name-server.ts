@@ -3,7 +3,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
-import type { Test } from 'tap'
+import type { Owner } from './owner.ts'
 
 export interface NameServer {
   /** As a resolver takes it, such as `127.0.0.1:41234`. */
@@ -19,7 +19,7 @@ const HEADER_BYTES = 12
 /** Starts a server that closes with the test. `answer` gives the addresses of a name, for the question about one
  * family of them; undefined sends no response at all. */
 export async function startNameServer(
-  t: Test,
+  t: Owner,
   answer: (name: string, family: 4 | 6) => readonly string[] | undefined,
   { host = '127.0.0.1', port = 0 } = {}
 ): Promise<NameServer> {

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Test } from 'tap'
 import { createEmulator, type Emulator } from '../../ops/emulator/server.ts'
 import type { ResponseStore } from '../../shared/memory/store.ts'
+import type { Owner } from './owner.ts'
 
 /** A gateway that serves, wherever it runs. */
 export interface ServingGateway {
@@ -47,7 +47,7 @@ export function emulatorVariables(emulator: Emulator): Record<string, string> {
 }
 
 /** An emulator in this process that closes with the test. */
-export async function startEmulator(t: Test, options: Parameters<typeof createEmulator>[0] = {}): Promise<Emulator> {
+export async function startEmulator(t: Owner, options: Parameters<typeof createEmulator>[0] = {}): Promise<Emulator> {
   const emulator = await createEmulator(options)
   t.teardown(() => emulator.close())
   return emulator

@@ -1,6 +1,5 @@
 // The store process of a started gateway, killed, stopped, locked out and without disk space: requests that need the store are refused,
 // others are served, and nothing that was acknowledged is lost (memory.md 6).
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -10,6 +9,7 @@ import { get, type HttpResponse, post } from '../../support/client.ts'
 import { readLog } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { scrape } from '../../support/scrape.ts'
+import { whyWithoutDisk, withSmallDisk } from '../../support/small-disk.ts'
 import {
   killStore,
   readStorePid,
@@ -233,18 +233,7 @@ async function checkReturnLater(t: Test, gateway: StoreGateway, stored: string):
   await checkReturn(t, gateway, stored)
 }
 
-/** A command that runs another one with a small disk of its own, half of it taken. */
-const withSmallDisk = (disk: string): string[] => {
-  const script = `mount -t tmpfs -o size=6m tmpfs ${disk} && head -c 3145728 /dev/zero >${disk}/ballast && exec "$@"`
-  return ['unshare', '--mount', 'sh', '-c', script, 'sh']
-}
-
-function canMount(): boolean {
-  const [program = '', ...args] = withSmallDisk(import.meta.dirname)
-  return spawnSync(program, [...args, 'true']).status === 0
-}
-
-const skip = canMount() ? false : 'this machine gives no disk of its own'
+const skip = whyWithoutDisk()
 
 t.test('a disk without space: nothing half is stored, and what is there can be read', { skip }, async t => {
   const disk = join(createTemporaryFolder(t), 'disk')
