@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { sendJson } from '../../worker/providers/support/stub-upstream.ts'
-import { chatAnswer, type StartedBridge, startBridge } from './executor-support.ts'
+import { beginStream, chatAnswer, chunkOf, type StartedBridge, startBridge } from './executor-support.ts'
 import { ALIAS, type Deployment, startDeployments, type TargetedOptions, targetedProfiles } from './targets-support.ts'
 
 interface Started extends StartedBridge {
@@ -181,6 +181,38 @@ t.test('a request that finds no free connection goes to another target', async t
   t.same(targets.sort(), ['eu', 'us'])
   t.same(countOf(deployments), [1, 1])
 })
+
+t.test(
+  'decisions.md 98: behind the head of a stream a request that was not sent still goes to another target',
+  async t => {
+    const env = { GATEWAY_STREAM_HEAD_AFTER_SECONDS: '0.1' }
+    const { url, deployments } = await start(t, ['eu', 'us'], { profile: { connections: 1 }, env })
+    const held: Array<() => void> = []
+    for (const deployment of deployments) {
+      deployment.act = (_, response) =>
+        void held.push(() => {
+          beginStream(response, chunkOf({ role: 'assistant', content: deployment.id }), chunkOf({}, 'stop'))
+          response.end('data: [DONE]\n\n')
+        })
+    }
+    const stream = async () => {
+      const body = JSON.stringify({ model: ALIAS, messages: [{ role: 'user', content: 'talk' }], stream: true })
+      const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body })
+      return { status: response.status, target: response.headers.get('x-gateway-target'), text: await response.text() }
+    }
+    const streams = [stream(), stream()]
+    await Promise.all(deployments.map(({ stub }) => stub.arrived(1)))
+    for (const answer of held) answer()
+    const read = await Promise.all(streams)
+    const [first] = read
+    for (const { status, target, text } of read) {
+      t.equal(status, 200)
+      t.match(text, /^: keep-alive\n\n.*\[DONE\]/s)
+      t.equal(target, first?.target, 'the head was sent at the call of the first target')
+    }
+    t.same(read.map(({ text }) => /"content":"(eu|us)"/.exec(text)?.[1]).sort(), ['eu', 'us'])
+  }
+)
 
 t.test('the retries of a profile repeat on the same target', async t => {
   const { url, deployments } = await start(t, ['eu', 'us'], { profile: { retries: 2 } })
