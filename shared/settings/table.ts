@@ -44,7 +44,7 @@ function processRows(add: SectionRows) {
       positive,
       {
         value: () => countWorkers(availableParallelism(), readMemoryLimit()),
-        text: 'processor cores, at most one per 192 MiB of a memory limit'
+        text: 'processor cores, one per 192 MiB of a memory limit'
       },
       'Number of worker processes.'
     ),

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { NOTICES, writeNotices } from '../../ops/build/notices.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -61,6 +62,17 @@ t.test('only the job that creates a release may write, after the tests', async t
   const text = read('.github/workflows/release.yml')
   t.match(text, /^ {4}needs: test$/m)
   t.notMatch(text, /npm publish/)
+  for (const format of ['cyclonedx', 'spdx']) t.ok(text.includes(`--sbom-format ${format} > sbom.${format}.json`), format)
+  t.match(text, /gh release create .*\.tgz .*sbom\.\*\.json .*THIRD_PARTY_NOTICES/)
+})
+
+t.test('the notices of licenses are those of the packages that are installed (npm run notices)', async t => {
+  const written = writeNotices()
+  t.ok(readFileSync(NOTICES, 'utf8') === written, 'run npm run notices')
+  for (const name of ['better-sqlite3', 'fastify', 'preact', 'swagger-ui-dist', 'undici', 'uplot', 'zod'])
+    t.ok(new RegExp(`^${name}@\\d`, 'm').test(written), name)
+  t.notOk(/^(?:tap|vite|typescript)@/m.test(written), 'tools of development are not shipped')
+  t.notOk(/\(unknown\)$/m.test(written))
 })
 
 t.test('what .ci/run runs is run on the lowest and the default version of Node', async t => {
