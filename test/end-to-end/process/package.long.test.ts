@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { execa } from 'execa'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { linkDependencies, packArtifact, unpackArtifact } from '../../../ops/sidecar/artifact.ts'
 import { findNodeProblem } from '../../../supervisor/node-version.ts'
 import { post } from '../../support/client.ts'
@@ -26,6 +26,35 @@ async function findOldNodes(required: string): Promise<Array<{ node: string; ver
     })
   )
   return found.filter(({ version }) => version !== '' && findNodeProblem(version, required) !== undefined)
+}
+
+/** Starts the artifact with the embedded upstream, asks it once as a stream and once whole, and stops it; returns the exit code. */
+async function serveOnce(
+  t: Test,
+  node: string,
+  { entry, project }: { entry: string; project: string }
+): Promise<number | null> {
+  const gateway = spawn(node, [entry, '--demo', '--host', '127.0.0.1', '--port', '0', '--workers', '1'], {
+    cwd: project,
+    env: { PATH: process.env.PATH, GATEWAY_TRAFFIC_LOG_ENABLED: 'true', GATEWAY_TRAFFIC_LOG_SINK: 'sqlite' },
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  const exited = once(gateway, 'exit')
+  t.teardown(() => gateway.kill('SIGTERM'))
+  let url: string | undefined
+  for (let output = ''; url === undefined; ) {
+    const [chunk] = await once(gateway.stdout, 'data')
+    output += String(chunk)
+    url = /listens on\s+(http:\S+)/.exec(output)?.[1]
+  }
+  const chat = { model: 'GigaChat-2', messages: [{ role: 'user', content: '[[text:packed]]' }] }
+  const response = await post(`${url}/v1/chat/completions`, chat)
+  t.equal(response.json.choices[0].message.content, 'packed')
+  const streamed = await post(`${url}/v1/chat/completions`, { ...chat, stream: true })
+  t.ok(streamed.text.includes('data: [DONE]'))
+  gateway.kill('SIGTERM')
+  await exited
+  return gateway.exitCode
 }
 
 t.test('the packed artifact runs from node_modules of an empty project', async t => {
@@ -60,28 +89,27 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   t.match(readFileSync(entry, 'utf8'), /^#!\/usr\/bin\/env node\n/)
   t.equal((await execa(process.execPath, [entry, '--version'])).stdout, version)
 
-  const gateway = spawn(process.execPath, [entry, '--demo', '--host', '127.0.0.1', '--port', '0', '--workers', '1'], {
-    cwd: project,
-    env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'pipe', 'inherit']
-  })
-  const exited = once(gateway, 'exit')
-  t.teardown(() => gateway.kill('SIGTERM'))
-  let url: string | undefined
-  for (let output = ''; url === undefined; ) {
-    const [chunk] = await once(gateway.stdout, 'data')
-    output += String(chunk)
-    url = /listens on\s+(http:\S+)/.exec(output)?.[1]
-  }
-  const response = await post(`${url}/v1/chat/completions`, {
-    model: 'GigaChat-2',
-    messages: [{ role: 'user', content: '[[text:packed]]' }]
-  })
-  t.equal(response.json.choices[0].message.content, 'packed')
-  gateway.kill('SIGTERM')
-  await exited
-  t.equal(gateway.exitCode, 0)
+  t.equal(await serveOnce(t, process.execPath, { entry, project }), 0)
 })
+
+for (const range of ['22.19.0', '24']) {
+  t.test(`the packed artifact and the dependencies of the container serve on Node ${range}`, async t => {
+    const folder = createTemporaryFolder(t)
+    // The package of Node places its program with a script.
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"allowScripts":{"node":true}}')
+    const installing = runClean(['npm', 'install', '--no-audit', '--no-fund', `node@${range}`], { cwd: folder })
+    if (!(await installing.then(({ exitCode }) => exitCode === 0).catch(() => false))) {
+      t.comment(`skipped: Node ${range} cannot be installed from the package registry here`)
+      return
+    }
+    const node = join(folder, 'node_modules/.bin/node')
+    t.match((await execa(node, ['--version'], { extendEnv: false })).stdout, `v${range}`)
+    const project = createTemporaryFolder(t)
+    const artifact = await unpackArtifact(tarball, project)
+    linkDependencies(artifact, project, root)
+    t.equal(await serveOnce(t, node, { entry: artifact.entry, project }), 0)
+  })
+}
 
 t.test('a program imports the gateway from the installed package, types included', async t => {
   const project = createTemporaryFolder(t)
