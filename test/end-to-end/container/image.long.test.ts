@@ -1,14 +1,16 @@
 // The container as an engine runs it: the image is assembled in a folder as the Dockerfile says, and runs as an unprivileged user with a
 // read-only root, one writable volume, no shell and no capability, as process 1 of its own namespace, also under memory limits.
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { assembleImage, type Image } from '../../support/container/image.ts'
+import { assembleImage, DOCKERFILE, type Image } from '../../support/container/image.ts'
 import { createMemoryGroup, type MemoryGroup, whyWithoutMemoryLimits } from '../../support/container/memory-group.ts'
 import { type Container, runContainer, whyWithoutContainers } from '../../support/container/run.ts'
 import { waitUntil } from '../../support/processes.ts'
+import { findProgram, whyWithoutProgram } from '../../support/programs.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -220,6 +222,11 @@ for (const { limitMebibytes, bodyMebibytes } of CASES) {
     t.ok([0, 4].includes(Number(await container.stop())))
   })
 }
+
+t.test('the linter of Dockerfiles has nothing to say', { skip: whyWithoutProgram('hadolint') }, async t => {
+  const { status, stdout } = spawnSync(findProgram('hadolint'), [DOCKERFILE], { encoding: 'utf8' })
+  t.equal(status, 0, stdout)
+})
 
 t.test('the root is read-only for the gateway', { skip }, async t => {
   if (image === undefined) return

@@ -19,7 +19,7 @@ const CGROUPS = '/sys/fs/cgroup'
 export function whyWithoutContainers(): string | false {
   if (process.platform !== 'linux') return 'containers need Linux'
   if (process.getuid?.() !== 0) return 'only root can run a container as another user'
-  const missing = ['bwrap', 'setpriv'].map(whyWithoutProgram).find(reason => reason !== false)
+  const missing = ['bwrap', 'nsenter', 'setpriv'].map(whyWithoutProgram).find(reason => reason !== false)
   if (missing !== undefined) return missing
   try {
     execFileSync('setpriv', [...asUser(65_534, 65_534), 'bwrap', '--unshare-user', '--ro-bind', '/', '/', 'true'])
@@ -77,7 +77,7 @@ export async function runContainer(t: Test, image: Image, options: ContainerOpti
     output: () => output,
     processes: () => listDescendants(first),
     async checkHealth() {
-      const check = spawn('setpriv', enter(first, image), { env: variables(image, options), stdio: 'ignore' })
+      const check = spawn('nsenter', enter(first, image), { env: variables(image, options), stdio: 'ignore' })
       await once(check, 'exit')
       return check.exitCode
     },
@@ -116,8 +116,8 @@ function planCommand(image: Image, volume: string, options: ContainerOptions): [
 
 /** As `docker exec` does: a further process in the namespaces of the first one. */
 function enter(first: number, { user, group, healthCheck }: Image): string[] {
-  const namespaces = ['--user', '--mount', '--pid', '--ipc', '--preserve-credentials']
-  return [...asUser(user, group), 'nsenter', '--target', String(first), ...namespaces, '--', ...healthCheck]
+  const who = ['--setuid', String(user), '--setgid', String(group)]
+  return ['--target', String(first), '--mount', '--pid', '--ipc', ...who, '--', ...healthCheck]
 }
 
 /** The process that is the first of its namespace: the only child of bubblewrap. */
