@@ -38,7 +38,7 @@ import { ThemeContext } from '../theme.ts'
 
 /** Budgets have months of UTC. */
 const MONTH = 'month'
-const THIS_MONTH = [{ name: MONTH, label: 'Month (UTC)' }] as const
+const THIS_MONTH = [{ name: MONTH, label: 'Month' }] as const
 const ROWS_MAX = 500
 const REFRESH_MS = 60_000
 /** Finer parts of a cost say nothing. */
