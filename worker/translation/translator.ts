@@ -76,6 +76,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     threads === 0
       ? undefined
       : createThreadPool({ settings, threads, heapBytesMax: threadHeapBytes, onWaited: onPoolWaited })
+  // Debugging has one thread for one task at a time, so that it never takes the place of a client's (decisions.md 103).
+  const debugPool =
+    threads === 0 ? undefined : createThreadPool({ settings, threads: 1, heapBytesMax: threadHeapBytes })
   const turns = createTurnBudget(TURN_WEIGHT_MIN)
   const environment: TaskEnvironment = {
     settings,
@@ -125,12 +128,15 @@ export function createTranslator(options: TranslatorOptions): Translator {
     translateTokenCountResponse: (job, signal) => run('translate-token-count-response', weighResponse(job), signal),
     translateEmbeddings: (job, signal) => run('translate-embeddings', weighRequest(job), signal),
     translateEmbeddingsResponse: (job, signal) => run('translate-embeddings-response', weighResponse(job), signal),
-    translateDebug: (job, signal) => run('translate-debug', weighDebug(job), signal),
+    translateDebug: (job, signal) =>
+      debugPool === undefined
+        ? run('translate-debug', weighRequest(job), signal)
+        : debugPool.run('translate-debug', weighRequest(withOwnBytes(job)), signal),
     writeCapturedBody: job => run('write-captured-body', weighCapture(job, thresholdBytes), NEVER_CANCELLED),
     get poolTasks() {
       return pool?.tasks ?? 0
     },
-    close: async () => pool?.close()
+    close: async () => void (await Promise.all([pool?.close(), debugPool?.close()]))
   }
 }
 
@@ -139,20 +145,17 @@ const NEVER_CANCELLED = new AbortController().signal
 
 const TOKEN_BYTES = 8
 
+/** The bytes of an absent body are one buffer for all requests, and what is moved to a thread is gone here. */
+function withOwnBytes(job: DebugJob): DebugJob {
+  return job.bytes.byteLength === 0 ? { ...job, bytes: new Uint8Array(0) } : job
+}
+
 function weighRequest<Request extends { bytes: Uint8Array }>(job: Request): Work<Request> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'requests' }
 }
 
 function weighResponse<Answer extends { bytes: Uint8Array }>(job: Answer): Work<Answer> {
   return { job, weight: weighJson(job.bytes), bytes: job.bytes.byteLength, lane: 'responses' }
-}
-
-/** An explanation translates its body once for each of its fields. */
-const EXPLAIN_WEIGHT = 64
-
-function weighDebug(job: DebugJob): Work<DebugJob> {
-  const work = weighRequest(job)
-  return job.context.task.type === 'explain' ? { ...work, weight: work.weight * EXPLAIN_WEIGHT } : work
 }
 
 /** Redacting a text takes several times as long as parsing it (operations.md 8.2). */

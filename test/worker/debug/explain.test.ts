@@ -399,7 +399,13 @@ async function count(family: 'openai' | 'gemini' | 'anthropic', body: JsonObject
   }
   const source = family === 'gemini' ? body : { ...body, model }
   const bytes = JSON.stringify(source).length
-  const { fields, isComplete } = await explainBody(source, { family, probe, bytes, pause: () => Promise.resolve() })
+  const { fields, isComplete } = await explainBody(source, {
+    family,
+    probe,
+    bytes,
+    pause: () => Promise.resolve(),
+    nowMs: () => 0
+  })
   return { looks, members, fields, isComplete }
 }
 
@@ -469,5 +475,38 @@ t.test('unknown members that are refused are found in bodies without the others'
     const isOf = ({ path }: { path: string }) => path === member
     const tell = (list: typeof fields) => list.filter(isOf).map(({ path, verdict, code }) => [path, verdict, code])
     t.strictSame(tell(fields), tell(alone.fields), member)
+  }
+})
+
+t.test('decisions.md 103: an explanation is cut when its time is over', async t => {
+  const body = { messages: [{ role: 'user', content: 'hi' }], model: 'm', ...createUnknown(500) }
+  const context = createContext({ type: 'explain', family: 'openai' }, 'v2')
+  const look = createChatProbe('openai', { model: undefined, isStream: false }, context, environment)
+  for (const [msPerLook, isLate] of [
+    [0, false],
+    [100, true],
+    [2000, true]
+  ] as const) {
+    let nowMs = 5
+    let looks = 0
+    const probe: Probe = edited => {
+      nowMs += msPerLook
+      looks++
+      return look(edited)
+    }
+    const options = {
+      family: 'openai',
+      probe,
+      bytes: 1000,
+      pause: () => Promise.resolve(),
+      nowMs: () => nowMs
+    } as const
+    const explained = await explainBody(body, options)
+    t.equal(explained.isLate, isLate, `${msPerLook} ms`)
+    if (isLate) {
+      t.equal(explained.isComplete, false)
+      // The first one, those within a second, and what a step begins with.
+      t.ok(looks <= 1 + 1000 / msPerLook + 2, `${looks} looks of ${msPerLook} ms`)
+    }
   }
 })

@@ -34,3 +34,37 @@ t.test('without threads a large response is read in a turn of its own', async t 
   t.notOk(isSecondBegun)
   await second
 })
+
+t.test(
+  'decisions.md 103: debugging has a thread of its own, one task at a time, and no client waits for it',
+  async t => {
+    const translator = createTranslator({ settings, faces: providerFaces, threads: 1, thresholdBytes: 1 })
+    t.teardown(() => translator.close())
+    const { signal } = new AbortController()
+    const ended: string[] = []
+    const explain = async (name: string) => {
+      const unknown = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`unknown_${index}`, { a: index }]))
+      const bytes = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], ...unknown }))
+      const context = {
+        task: { type: 'explain', family: 'openai' },
+        apiMode: 'v2',
+        requestId: name,
+        storesByDefault: false,
+        nowSeconds: 0
+      } as const
+      await translator.translateDebug({ bytes, context }, signal)
+      ended.push(name)
+    }
+    const capture = async (name: string) => {
+      const rules = { isRedacted: true, extraKeys: [], knownSecrets: [], bytesMax: 1000 }
+      const bytes = Buffer.from(JSON.stringify({ a: 'b'.repeat(100) }))
+      await translator.writeCapturedBody({ bytes, isCut: false, keepsText: true, rules })
+      ended.push(name)
+    }
+    const debugging = [explain('first explanation'), explain('second explanation')]
+    await Promise.all([capture('client'), capture('client')])
+    t.same(ended.slice(0, 2), ['client', 'client'], 'clients were served while the explanations ran')
+    await Promise.all(debugging)
+    t.same(ended.slice(2), ['first explanation', 'second explanation'])
+  }
+)

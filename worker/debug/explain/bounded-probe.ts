@@ -9,6 +9,8 @@ const PROBES_MAX = 3000
 /** Enough for every member of a body itself. */
 const PROBES_MIN = 64
 const PROBED_BYTES_MAX = 96 * 1024 * 1024
+/** After this time no further probe begins, and the explanation is cut (decisions.md 103). */
+const TIME_MS_MAX = 1000
 /** Between turns of the event loop. */
 const TURN_BYTES = 512 * 1024
 
@@ -18,17 +20,21 @@ export interface BoundedProbeOptions {
   bytes: number
   /** Lets other work of the event loop go on. */
   pause: () => Promise<void>
+  /** A clock that only runs forward. */
+  nowMs: () => number
 }
 
 export class BoundedProbe {
   readonly #body: JsonObject
   readonly #options: BoundedProbeOptions
+  readonly #endMs: number
   #left: number
   #bytesOfTurn = 0
 
   constructor(body: JsonObject, options: BoundedProbeOptions) {
     this.#body = body
     this.#options = options
+    this.#endMs = options.nowMs() + TIME_MS_MAX
     const affordable = Math.ceil(PROBED_BYTES_MAX / Math.max(options.bytes, 1))
     this.#left = Math.max(PROBES_MIN, Math.min(PROBES_MAX, affordable))
   }
@@ -37,7 +43,12 @@ export class BoundedProbe {
    * How many probes the bounds still allow. The caller checks it before: a probe is never refused.
    */
   get left(): number {
-    return this.#left
+    return this.isLate ? 0 : this.#left
+  }
+
+  /** The time is over. */
+  get isLate(): boolean {
+    return this.#options.nowMs() >= this.#endMs
   }
 
   /**

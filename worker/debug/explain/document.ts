@@ -11,6 +11,12 @@ import type { DebugEnvironment } from '../selected-route.ts'
 import { explainBody } from './explain.ts'
 import { type Accepted, createChatProbe, createEmbeddingsProbe } from './probe.ts'
 
+/** Processor time of this thread: a machine that is busy with clients makes no explanation shorter. */
+function readThreadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
 /** Explains a body of a family on the route that its model selects. Makes no call to a provider. */
 export async function writeExplanation(
   task: Extract<DebugTask, { type: 'explain' }>,
@@ -24,8 +30,8 @@ export async function writeExplanation(
     family === 'embeddings'
       ? createEmbeddingsProbe(context, environment)
       : createChatProbe(family, { model: family === 'gemini' ? model : undefined, isStream }, context, environment)
-  const explained = await explainBody(body, { family, probe, bytes, pause: () => setImmediate() })
-  const { base, error, fields, isComplete } = explained
+  const explained = await explainBody(body, { family, probe, bytes, pause: () => setImmediate(), nowMs: readThreadMs })
+  const { base, error, fields, isComplete, isLate } = explained
   return clean({
     family,
     accepted: error === undefined,
@@ -33,7 +39,8 @@ export async function writeExplanation(
     route: base && writeRoute(base.plan, base),
     ignored: base?.leftOut && [...base.leftOut],
     fields: fields.map(field => ({ ...field })),
-    complete: isComplete
+    complete: isComplete,
+    cut: isLate ? 'time' : undefined
   })
 }
 

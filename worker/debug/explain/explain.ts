@@ -34,6 +34,8 @@ export interface Explanation {
    * at all.
    */
   isComplete: boolean
+  /** The time was over before all members were looked at. */
+  isLate: boolean
 }
 
 const OTHER_FORM = 'Sent in another form.'
@@ -86,6 +88,7 @@ class Explainer {
       ...error,
       ...(base === undefined ? {} : { base }),
       fields: [...roots.flatMap(flatten), ...added],
+      isLate: this.#probe.isLate,
       isComplete: base !== undefined && this.#probe.left > 0 && !this.#isCut && !this.#refusals.isCut
     }
   }

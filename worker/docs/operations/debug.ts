@@ -127,7 +127,8 @@ function describeExplanation(path: string, family: string, id: string): RouteDoc
       error: object,
       route: object,
       fields: { type: 'array', items: field },
-      complete: { type: 'boolean' }
+      complete: { type: 'boolean' },
+      cut: { type: 'string', enum: ['time'] }
     },
     optional: ['error', 'route']
   })
