@@ -19,7 +19,7 @@ const descriptors: FaultEntry = {
   expected:
     'questions of open connections are answered, no worker ends, and new connections are served once the idle ones are gone',
   whySkipped: () => whyWithoutProgram('prlimit'),
-  async run({ owner, sized }) {
+  async run({ owner }) {
     const target = await startTarget(owner, {
       launcher: ['prlimit', '--nofile=256:256'],
       env: { GATEWAY_METRICS_ENABLED: 'true' }
@@ -27,7 +27,7 @@ const descriptors: FaultEntry = {
     const workers = target.pidsOf('worker')
     const load = startLoad({ url: target.url, clients: CLIENTS, words: '[pace 5]' })
     await load.more(CLIENTS * 2)
-    const idle = await openSockets(owner, target.url, sized(900))
+    const idle = await openSockets(owner, target.url, 900)
     await load.more(100)
     const refusedCount = idle.filter(socket => socket.destroyed).length
     for (const socket of idle) socket.destroy()
