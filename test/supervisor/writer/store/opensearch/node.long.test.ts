@@ -118,8 +118,13 @@ interface SinkOptions {
 function createSink(t: Test, node: SearchNode, options: SinkOptions) {
   const calls: string[] = []
   const { call, close } = connectToSearchServer({ ...node, timeoutMs: 30_000 })
+  let closing: Promise<void> | undefined
   const server = {
-    close,
+    // A queue closes its sink too, and the client closes once.
+    close: () => {
+      closing ??= close()
+      return closing
+    },
     call: (request: Parameters<typeof call>[0]) => {
       calls.push(request.path)
       return call(request)
