@@ -228,15 +228,18 @@ t.test('PROD warns of a CORS wildcard that was set, and of none that was not', a
 
 t.test('a wrong entry of an address list is refused by the name of the setting', async t => {
   for (const setting of ['GATEWAY_LOGS_IP_ALLOWLIST', 'GATEWAY_LOGS_TRUSTED_PROXIES']) {
-    for (const list of ['["10.0.0.1","hunter2"]', '["10.0.0.0/33"]', '[""]', '10.0.0.1', '{}', '[1]']) {
+    for (const list of ['["10.0.0.1","hunter2"]', '["10.0.0.0/33"]', '[""]', '10.0.0.1,hunter2', '{}', '[1]']) {
       const { document, exitCode, output } = inspect({ [setting]: list })
       t.equal(exitCode, 2, list)
       t.same(reasonsOf(document), [`invalid_settings ${setting}`])
       t.notMatch(output, /hunter2/)
     }
-    const { exitCode, warnings } = inspect({ [setting]: '["10.0.0.1","10.0.0.0/8","::1","2001:db8::/32"]' })
-    t.equal(exitCode, 0)
-    t.same(warnings, [])
+    // A list with commas is one, too (decisions.md 115).
+    for (const list of ['["10.0.0.1","10.0.0.0/8","::1","2001:db8::/32"]', '10.0.0.1', '10.0.0.1, 2001:db8::/32']) {
+      const { exitCode, warnings } = inspect({ [setting]: list })
+      t.equal(exitCode, 0, list)
+      t.same(warnings, [])
+    }
   }
 })
 
