@@ -63,11 +63,14 @@ export interface Inspected {
   document: any
   /** stdout */
   output: string
-  /** The lines of stderr. */
+  /** The lines of stderr, without the one that has the words of the refusal. */
   warnings: readonly string[]
 }
 
-/** Runs the preflight with the given sources; checks what holds for every one: one line on stdout, and no secret anywhere. */
+/**
+ * Runs the preflight with the given sources; checks what holds for every one: one line on stdout, the words of a refusal on stderr too, and
+ * no secret anywhere.
+ */
 export function inspect(environment: Record<string, string>, options: Partial<StartOptions> = {}): Inspected {
   const { output, exitCode, warnings } = inspectConfiguration({
     environment,
@@ -75,7 +78,10 @@ export function inspect(environment: Record<string, string>, options: Partial<St
   })
   t.match(output, /^[^\n]+\n$/, 'the document is one line')
   t.notMatch(output + warnings.join(), SECRET, 'no secret is shown')
-  return { document: JSON.parse(output), exitCode, warnings, output }
+  const document = JSON.parse(output)
+  const words: string | undefined = document.error?.message
+  if (words !== undefined && document.error.details.length === 0) t.ok(warnings.includes(words), 'stderr has the words')
+  return { document, exitCode, warnings: warnings.filter(line => line !== words), output }
 }
 
 export type InspectFile = (
