@@ -55,6 +55,10 @@ const PLANS: Readonly<Record<string, Plan>> = {
     words: { ...KEY, [RECORD]: '$(cat "$GUIDE/record")', 'MjAyNi0…': '$(cat "$GUIDE/cursor")' },
     prepare: makeRecords
   },
+  // Gateways of other tests run on the machine as well, and end meanwhile.
+  'ops/guides/sizing.md': {
+    words: { '$(pgrep -f supervisor/main) $(pgrep -f worker/main)': '$SUPERVISOR' }
+  },
   'ops/guides/backup.md': { prepare: makeDatabases }
 }
 
@@ -152,7 +156,8 @@ async function openPage(t: Test): Promise<Page> {
     // A page that starts a gateway without an account means the native upstream.
     ...emulatorVariables(emulator),
     GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
-    LITELLM_KEY: 'sk-1234'
+    LITELLM_KEY: 'sk-1234',
+    SUPERVISOR: String(gateway.process.pid)
   }
   return { folder, gateway, variables }
 }
