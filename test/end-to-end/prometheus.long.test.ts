@@ -24,8 +24,9 @@ const queries = rows.flatMap(row =>
   row.panels.flatMap(panel => panel.queries.map(({ expr, legend }) => ({ title: `${panel.title}: ${legend}`, expr })))
 )
 
-/** A gateway has one relational sink at a time, and this one has no search server and an upstream without TLS. */
+/** A gateway has one relational sink at a time, and this one has no search server, and no TLS towards clients and upstream. */
 const WITHOUT_VALUE: ReadonlySet<string> = new Set([
+  'Certificate of the gateway ends in: the first one',
   'Certificates of providers end in: {{provider}}',
   'Certificates for providers end in: {{provider}}',
   'Duration of a write, p95: postgres',

