@@ -21,7 +21,7 @@ export function spellHost(host: string): string | undefined {
   return name === '' ? undefined : name
 }
 
-/** Whether a name, as `readHostName` returns it, leads to this machine whatever a name server says. */
+/** Whether a name, as `readHostName` returns it, leads to this machine without a question to a name server. */
 export function isLoopbackName(name: string): boolean {
   const address = name.startsWith('[') ? name.slice(1, -1) : name
   return (isAddress(address) ? classifyAddress(address) : classifyName(name)) === 'loopback'

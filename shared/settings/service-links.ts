@@ -13,7 +13,7 @@ export interface SplitVariables {
   readonly links: readonly string[]
 }
 
-/** Separates the service links of Kubernetes from the variables that somebody set. */
+/** Separates the service links of Kubernetes from the variables that the operator set. */
 export function splitServiceLinks(environment: Readonly<Record<string, string | undefined>>): SplitVariables {
   const variables: Record<string, string | undefined> = Object.create(null)
   const links: string[] = []

@@ -1,5 +1,5 @@
 // What is no traffic record unless the operator wants it (decisions.md 96): requests that programs repeat by themselves, and files of pages.
-// They would fill the store, and hide the requests that somebody looks for.
+// They would fill the store, and hide the requests that an operator looks for.
 
 /** Templates of the routes by which orchestrators and balancers see whether a gateway is alive. Their access lines are left out as well. */
 export const PROBE_ROUTES = ['/health', '/ping', '/livez', '/ready', '/readyz'] as const

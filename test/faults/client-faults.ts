@@ -55,6 +55,14 @@ async function besideLoad(
   return { outcomes, seen, problems: [] }
 }
 
+/** Sends the text on every connection, one character in 100 ms. */
+async function writeSlowly(sockets: readonly Socket[], text: string): Promise<void> {
+  for (const character of text) {
+    for (const socket of sockets) socket.write(character)
+    await wait(100)
+  }
+}
+
 const slowHeads: FaultEntry = {
   name: 'slow-heads',
   done: '500 connections send their heads a byte at a time',
@@ -62,11 +70,7 @@ const slowHeads: FaultEntry = {
   run: context =>
     besideLoad(context, async (target, { owner, sized }) => {
       const sockets = await openSockets(owner, target.url, sized(500))
-      const head = headOf('/v1/chat/completions', 10)
-      for (let at = 0; at < 25; at += 1) {
-        for (const socket of sockets) socket.write(head[at] ?? '')
-        await wait(100)
-      }
+      await writeSlowly(sockets, headOf('/v1/chat/completions', 10).slice(0, 25))
       const open = sockets.filter(socket => !socket.destroyed).length
       for (const socket of sockets) socket.destroy()
       return `${open} of ${sockets.length} were still waited for`
@@ -81,10 +85,7 @@ const slowBodies: FaultEntry = {
     besideLoad(context, async (target, { owner, sized }) => {
       const sockets = await openSockets(owner, target.url, sized(500))
       for (const socket of sockets) socket.write(headOf('/v1/messages', 1_000_000))
-      for (let at = 0; at < 25; at += 1) {
-        for (const socket of sockets) socket.write('{')
-        await wait(100)
-      }
+      await writeSlowly(sockets, '{'.repeat(25))
       for (const socket of sockets) socket.destroy()
       return `${sockets.length} bodies were never whole`
     })

@@ -1,6 +1,7 @@
 // How a provider may answer wrongly, one entry for each way. The word in a question is the name of its entry.
 
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
 export interface FaultyAnswer {
@@ -30,6 +31,20 @@ const bytesOf = ({ isStream, whole, frames }: FaultyAnswer): Buffer =>
   Buffer.from(isStream ? frames.join('') : JSON.stringify(whole))
 const typeOf = ({ isStream }: FaultyAnswer) => (isStream ? EVENT_STREAM : JSON_TYPE)
 
+/** Sends the head and the first half of the right answer. */
+function writeHalf(answer: FaultyAnswer): void {
+  const bytes = bytesOf(answer)
+  answer.response.writeHead(200, typeOf(answer))
+  answer.response.write(bytes.subarray(0, bytes.length / 2))
+}
+
+/** Ends the connection in the middle of the answer, after the gateway has had time to read the first half. */
+async function breakInTheMiddle(answer: FaultyAnswer, end: (socket: Socket) => void): Promise<void> {
+  writeHalf(answer)
+  await wait(20)
+  if (answer.response.socket !== null) end(answer.response.socket)
+}
+
 async function hang({ response }: FaultyAnswer): Promise<void> {
   await wait(FOREVER_MS, undefined, { ref: false })
   response.destroy()
@@ -41,9 +56,7 @@ export const upstreamFaults = {
     done: 'the provider sends half of the answer and then nothing, with the connection open',
     expected: 'refused',
     async answer(answer) {
-      const bytes = bytesOf(answer)
-      answer.response.writeHead(200, typeOf(answer))
-      answer.response.write(bytes.subarray(0, bytes.length / 2))
+      writeHalf(answer)
       await hang(answer)
     }
   },
@@ -63,24 +76,12 @@ export const upstreamFaults = {
   'cut-chunked': {
     done: 'the connection closes in the middle of a chunked answer',
     expected: 'refused',
-    async answer(answer) {
-      const bytes = bytesOf(answer)
-      answer.response.writeHead(200, typeOf(answer))
-      answer.response.write(bytes.subarray(0, bytes.length / 2))
-      await wait(20)
-      answer.response.socket?.end()
-    }
+    answer: answer => breakInTheMiddle(answer, socket => socket.end())
   },
   'reset-in-the-middle': {
     done: 'the connection is reset in the middle of the answer',
     expected: 'refused',
-    async answer(answer) {
-      const bytes = bytesOf(answer)
-      answer.response.writeHead(200, typeOf(answer))
-      answer.response.write(bytes.subarray(0, bytes.length / 2))
-      await wait(20)
-      answer.response.socket?.resetAndDestroy()
-    }
+    answer: answer => breakInTheMiddle(answer, socket => socket.resetAndDestroy())
   },
   'reset-at-once': {
     done: 'the connection is reset before the head of the answer',

@@ -116,7 +116,7 @@ export function readVariable({ env }: Container, name: string): string | undefin
   return env.find(variable => variable.name === name)?.value
 }
 
-/** Checks what must hold whatever the values are. */
+/** Checks what must hold for all values. */
 export function checkManifests(
   t: Test,
   manifests: readonly Manifest[],

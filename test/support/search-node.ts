@@ -139,7 +139,7 @@ function writeHome(home: string, ports: { port: number; transportPort: number })
     'network.host: 127.0.0.1',
     `http.port: ${ports.port}`,
     `transport.port: ${ports.transportPort}`,
-    // The disk of a test machine is nobody's concern here.
+    // The disk of the test machine is not what is tested here.
     'cluster.routing.allocation.disk.threshold_enabled: false',
     files('transport'),
     files('http'),

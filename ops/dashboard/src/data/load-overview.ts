@@ -13,7 +13,7 @@ export interface OverviewSums extends Sums {
   /** Of the failures: the parts of the chart may be larger. */
   readonly failureBucket: Bucket
   readonly dimension: Dimension | undefined
-  /** Of everything, whatever the dimension; absent without a record. */
+  /** The sums of all groups together; absent without a record. */
   readonly whole: SumsRow | undefined
   /** Of the same length of time before; absent without a record, and where its sums are not kept. */
   readonly before: SumsRow | undefined

@@ -14,7 +14,7 @@ export interface Erasure {
 export function createErasure(database: Database, busyTimeoutMs: number): Erasure {
   let timer: NodeJS.Timeout | undefined
 
-  /** A connection that reads the log, such as that of a question or a backup, keeps it; nobody waits for it, and it is tried again. */
+  /** A connection that reads the log, such as that of a question or a backup, keeps it; the purge does not wait for that connection, and the log is emptied at the next try. */
   function emptyLog(): void {
     clearTimeout(timer)
     database.pragma('busy_timeout = 0')

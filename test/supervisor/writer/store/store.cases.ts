@@ -379,7 +379,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     t.same(hours.map(({ hour }) => hour).slice(0, 2), [writeRecordTime(START), writeRecordTime(START + 3_600_000)])
   })
 
-  t.test('what clients make up is one group of the sums: keys and models that nobody knows', async t => {
+  t.test('what clients make up is one group of the sums: keys and models that the gateway does not know', async t => {
     const refused = { status_code: 401, error_code: 'invalid_api_key', error_type: 'http_401' }
     const named = { metadata: { lifecycle: 'x', path: '/', api_key_name: 'ci' } }
     const { queries } = await createStore(t, [
