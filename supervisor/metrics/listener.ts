@@ -1,12 +1,12 @@
 // The separate listener of `GATEWAY_METRICS_PORT`: serves the metrics on the loopback address, or on
 // `GATEWAY_METRICS_HOST`, and keeps scrapes off the public port (operations.md 7.5).
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { findAdminKey, findApiKey } from '../../shared/api-key.ts'
 import { createKeyRing, DEFAULT_KEY_NAME, type KeyRing, readKeyState } from '../../shared/keys/key-ring.ts'
 import { isLoopbackBinding } from '../../shared/listen-addresses.ts'
-import { createHostTest } from '../../shared/local-hosts.ts'
+import { createHostTest, isLoopbackOrigin, isOriginOf } from '../../shared/local-hosts.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { chooseMetricsFormat, METRICS_CONTENT_TYPES, type MetricsFormat } from '../../shared/metrics/format.ts'
 import { http } from '../../shared/node-http.ts'
@@ -43,8 +43,8 @@ export async function listenForScrapes(
   { log, scrape, nowMs }: { log: Logger; scrape: (format: MetricsFormat) => Promise<Uint8Array>; nowMs: () => number },
   { port, settings, keyRing }: MetricsListenerOptions
 ): Promise<MetricsListener> {
-  const isForeignHost = await createHostRefusal(settings, port)
-  const refuse = createRefusal({ isForeignHost, settings, keyRing, nowMs })
+  const refusePage = await createPageRefusal(settings, port)
+  const refuse = createRefusal({ refusePage, settings, keyRing, nowMs })
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refuse(request)
@@ -96,6 +96,11 @@ const FOREIGN_HOST = {
   code: 'host_not_allowed',
   message: 'The Host header names another machine. GATEWAY_ALLOWED_HOSTS can allow the name.'
 }
+const FOREIGN_ORIGIN = {
+  status: 403,
+  code: 'origin_not_allowed',
+  message: 'Pages of this origin may not read the metrics'
+}
 const NO_OPERATOR = {
   status: 403,
   code: 'admin_key_required',
@@ -107,20 +112,24 @@ const STATE_REFUSALS = {
   disabled: { ...UNAUTHENTICATED, code: 'key_disabled', message: 'The API key is disabled' }
 } as const
 
+/** The refusal of a request that a page of another site makes a browser send. */
+type RefusePage = (headers: IncomingHttpHeaders) => Refusal | undefined
+
 interface RefusalOptions extends Omit<MetricsListenerOptions, 'port'> {
-  readonly isForeignHost: (host: string | undefined) => boolean
+  readonly refusePage: RefusePage
   readonly nowMs: () => number
 }
 
-/** Without keys a browser could be led to a loopback address by the name of another site (decisions.md 101). */
-async function createHostRefusal(
-  settings: MetricsListenerOptions['settings'],
-  port: number
-): Promise<RefusalOptions['isForeignHost']> {
-  const { metricsHost: host, allowedHosts } = settings
-  if (isAuthRequired(settings) || !(await isLoopbackBinding(host))) return () => false
-  const isOwnHost = createHostTest({ host, port, allowedHosts })
-  return (given = '') => given !== '' && !isOwnHost(given)
+/** Without keys a page of another site could lead a browser to a loopback address, also by a name of its own (decisions.md 101). */
+async function createPageRefusal(settings: MetricsListenerOptions['settings'], port: number): Promise<RefusePage> {
+  const { metricsHost, allowedHosts } = settings
+  if (isAuthRequired(settings) || !(await isLoopbackBinding(metricsHost))) return () => undefined
+  const isOwnHost = createHostTest({ host: metricsHost, port, allowedHosts })
+  return ({ host = '', origin }) => {
+    if (host !== '' && !isOwnHost(host)) return FOREIGN_HOST
+    if (origin === undefined || isLoopbackOrigin(origin) || isOriginOf(host, origin)) return undefined
+    return FOREIGN_ORIGIN
+  }
 }
 
 /**
@@ -128,7 +137,7 @@ async function createHostRefusal(
  * (operations.md 1). While a keys file is in force the default or the admin key is needed (keys.md 2).
  */
 function createRefusal({
-  isForeignHost,
+  refusePage,
   settings,
   keyRing,
   nowMs
@@ -136,7 +145,8 @@ function createRefusal({
   const isKeyNeeded = isAuthRequired(settings)
   const adminRing = createKeyRing({ apiKey: settings.adminApiKey, apiKeys: {} })
   return ({ url = '/', method = '', headers }) => {
-    if (isForeignHost(headers.host)) return FOREIGN_HOST
+    const ofPage = refusePage(headers)
+    if (ofPage !== undefined) return ofPage
     const [path, search = ''] = url.split('?', 2)
     if (path !== settings.metricsPath) return { status: 404, code: 'not_found', message: 'Not Found' }
     if (method !== 'GET' && method !== 'HEAD') {

@@ -1,7 +1,7 @@
 // Whose key a request carries: the name of a key of the gateway, or the fingerprint of one that it does not know (decisions.md 96). Requests
 // that need no key carry one too, so that the check of keys alone does not tell it.
 import type { IncomingHttpHeaders } from 'node:http'
-import { findAdminKey } from '../../shared/api-key.ts'
+import { findAdminKey, findApiKey } from '../../shared/api-key.ts'
 import { createKeyRing, type KeyRing } from '../../shared/keys/key-ring.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { KeyFacts } from '../observation/observer.ts'
@@ -24,13 +24,14 @@ export function createKeyFacts({
 }): ReadKeyFacts {
   const adminRing = createKeyRing({ apiKey: settings.adminApiKey, apiKeys: {} })
   return ({ headers, query }) => {
-    const presented = findCallerKey(headers, query)
+    // The one that is checked where a key is needed; without any, what else identifies the caller.
+    const presented = findApiKey(headers, query, { isBearerTaken: false }) ?? findCallerKey(headers, query)
     if (presented === undefined) return NO_KEY
     const known = keyRing.find(presented)
     if (known !== undefined) return { name: known.name }
     // The admin's key is no key of a client, and no unknown one.
     const admin = findAdminKey(headers)
     if (admin === presented && adminRing.find(admin) !== undefined) return NO_KEY
-    return { hash: fingerprint(presented) }
+    return { hash: fingerprint(typeof presented === 'string' ? presented : presented.toString('latin1')) }
   }
 }

@@ -48,13 +48,16 @@ export function sendWhole(reply: FastifyReply, whole: WholeResponse): void {
   const response = reply.raw
   const { context } = reply.request
   const isPossible = !response.headersSent && !response.destroyed
+  const headers = writeHeaders(context, whole)
   // Before the hijack: while the framework owns the reply, a head that cannot be written becomes an
   // error response.
-  if (isPossible) response.writeHead(whole.status, writeHeaders(context, whole))
+  if (isPossible) response.writeHead(whole.status, headers)
   reply.hijack()
   if (!isPossible) return
   const body = separateFromHead(context, whole.body)
-  if (whole.isLast === true) endAfterRequest(context, response, body)
+  // The head closes the connection, or the client asked for it: proxies without keep-alive do for every request.
+  const isLast = !response.shouldKeepAlive || headers.includes('connection')
+  if (isLast) endAfterRequest(context, response, body)
   else endWhole(response, body)
   context.payloadLog?.response(context, whole.body)
   context.bodySent(whole.body)

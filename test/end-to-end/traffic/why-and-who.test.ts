@@ -107,6 +107,12 @@ t.test('all wrong keys have a fingerprint and no name; a known key has its name 
   t.notOk('api_key_name' in refused.metadata)
   t.match(await lineOf(refused), { error_message: 'Invalid API key', api_key_hash: refused.api_key_hash })
 
+  // The key that was checked is that of the query, and not the known one of the header.
+  const both = await get(`${gateway.url}/v1/models?key=wrong-1`, { 'x-api-key': KEY })
+  const queried = await gateway.recordOf(both)
+  t.match(queried, { status_code: 401, api_key_hash: refused.api_key_hash })
+  t.notOk('api_key_name' in queried.metadata)
+
   const missing = await gateway.recordOf(await askIn(gateway, 'completions', 'hello'))
   t.match(missing, { error_code: 'invalid_api_key', error_message: 'API key required' })
   t.notOk('api_key_hash' in missing)

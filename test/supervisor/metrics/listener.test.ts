@@ -78,8 +78,9 @@ t.test('the metrics port listens on its host, which is the loopback address by d
 t.test('decisions.md 101: without keys the name of another machine reads no metrics', async t => {
   const { port } = await start(t, { GATEWAY_ALLOWED_HOSTS: 'scraper.example' })
   const keyed = await start(t, { GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'operator' })
-  const ask = async (port: number, host: string) => {
-    const outgoing = request({ port, host: '127.0.0.1', path: '/metrics', headers: { host, 'x-api-key': 'operator' } })
+  const ask = async (port: number, host: string, origin?: string) => {
+    const headers = { host, 'x-api-key': 'operator', ...(origin === undefined ? {} : { origin }) }
+    const outgoing = request({ port, host: '127.0.0.1', path: '/metrics', headers })
     outgoing.end()
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
     response.resume()
@@ -91,5 +92,11 @@ t.test('decisions.md 101: without keys the name of another machine reads no metr
   for (const host of ['evil.example', `0.0.0.0:${port}`]) {
     t.equal(await ask(port, host), 421, host)
     t.equal(await ask(keyed.port, host), 200, host)
+  }
+  for (const origin of ['http://localhost:3000', 'http://scraper.example:9090'])
+    t.equal(await ask(port, 'scraper.example:9090', origin), 200, origin)
+  for (const origin of ['https://evil.example', 'null', 'http://scraper.example']) {
+    t.equal(await ask(port, 'scraper.example:9090', origin), 403, origin)
+    t.equal(await ask(keyed.port, 'localhost', origin), 200, origin)
   }
 })

@@ -75,3 +75,27 @@ t.test('large responses of one connection arrive in order, also while those behi
   t.equal(received.split('HTTP/1.1 200 OK').length - 1, 3)
   t.equal(received.split(body.toString()).length - 1, 3)
 })
+
+const BODY_BYTES = 4_000_000
+
+for (const [what, head] of [
+  ['that asks for the end of its connection', 'HTTP/1.1\r\nhost: localhost\r\nconnection: close'],
+  ['of HTTP 1.0', 'HTTP/1.0'],
+  ['whose worker drains', 'HTTP/1.1\r\nhost: localhost']
+] as const) {
+  t.test(`a client ${what} is not reset while it sends a body that is refused by its head`, async t => {
+    const { port, drainGate } = await startApplication(t, {
+      env: { GATEWAY_ENABLE_API_KEY_AUTH: 'true', GATEWAY_API_KEY: 'a key' },
+      routes: messagesRoute((_request, reply) => sendJson(reply, 200, {}, '{}'))
+    })
+    if (what.includes('drains')) drainGate.startDraining()
+    const { socket, waitFor, closed } = await openConnection(t, port)
+    const errors: unknown[] = []
+    socket.on('error', error => errors.push(error))
+    socket.write(`POST /v1/messages ${head}\r\ncontent-length: ${BODY_BYTES}\r\n\r\n`)
+    t.match(await waitFor(/\}$/), /^HTTP\/1.1 (401|503) /)
+    socket.end(Buffer.alloc(BODY_BYTES))
+    await closed
+    t.strictSame(errors, [])
+  })
+}
