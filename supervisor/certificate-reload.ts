@@ -18,7 +18,7 @@ export interface FollowedCertificate extends FollowedFiles {
   expiresAtMs(): number
 }
 
-type CertificateSettings = Pick<Settings, 'useHttps' | 'httpsKeyFile' | 'httpsCertFile'>
+export type CertificateSettings = Pick<Settings, 'useHttps' | 'httpsKeyFile' | 'httpsCertFile'>
 
 /** Follows the files of the pair that is in force. */
 export function followCertificate(

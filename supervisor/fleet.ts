@@ -15,9 +15,9 @@ import type { ForkChild } from './child-process.ts'
 import { logKeeperEvent } from './fleet-log.ts'
 import { createProcessKeeper, type HealthPolicy, type KeeperEvent, type ProcessKeeper } from './process-keeper.ts'
 import { createRestartBudget, type RestartPolicy } from './restart-policy.ts'
+import type { ConfigureContent } from './worker-configuration.ts'
 import { createReplacement, type ReplacementOptions } from './worker-replacement.ts'
 
-type ConfigureContent = Extract<SupervisorMessageContent, { kind: 'configure' }>
 export type StartupFailure = WorkerMessageFields['worker-failed']['reason'] | 'not_ready_in_time'
 
 export type FleetEvent =

@@ -5,13 +5,10 @@ import type { ListeningHandle } from '../shared/ipc/listening-handle.ts'
 import type { SupervisorMessageContent } from '../shared/ipc/messages.ts'
 import type { Logger } from '../shared/logging.ts'
 import type { ProcessKeeper } from './process-keeper.ts'
+import { CLEANUP_MS, SETTLE_MS } from './shutdown-bounds.ts'
 
 /** A worker whose event loop is stuck shares nothing; its replacement then binds a socket of its own. */
 const SHARE_TIMEOUT_MS = 2_000
-/** How long cancelled requests of the old process have for their last response. */
-const SETTLE_MS = 1_000
-/** Bound of its close. */
-const CLEANUP_MS = 5_000
 
 export interface ReplacedMember {
   readonly workerId: number
