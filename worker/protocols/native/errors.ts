@@ -14,6 +14,10 @@ import { readRetryAfter } from '../shared/response-header.ts'
 
 const MESSAGE_CHARACTERS_MAX = 1000
 
+/** The upstream, or what stands in front of it, has answered, so the connection has not failed. */
+const FAILED = errorDefinitions.upstream_error.text
+const REFUSED = errorDefinitions.upstream_rejected.text
+
 /** Reads the error of a response whose status is not 200; a status below 400 gives `provider_protocol_error`. */
 export function readResponseError({ status, headers }: ResponseHead, body: Uint8Array): GatewayError {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
@@ -54,6 +58,9 @@ export function mapErrorEvent(payload: Record<string, unknown>): GatewayError {
   )
 }
 
+/** `text`: the gateway's own words, where those of the code would say what did not happen. */
+type FailureOptions = Omit<GatewayErrorOptions, 'message' | 'ownText'> & { readonly text?: string }
+
 interface UpstreamFailure {
   /** Undefined for an error without a status: the upstream failed. */
   status: number | undefined
@@ -69,12 +76,8 @@ function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
   }
   const message =
     failure.message === undefined ? undefined : cleanProviderMessage(failure.message, MESSAGE_CHARACTERS_MAX)
-  const error = (code: ErrorCode, options: GatewayErrorOptions = {}) =>
-    new GatewayError(code, {
-      ...seen,
-      ...(message === undefined ? {} : { message, ownText: errorDefinitions[code].text }),
-      ...options
-    })
+  const error = (code: ErrorCode, { text = errorDefinitions[code].text, ...options }: FailureOptions = {}) =>
+    new GatewayError(code, { ...seen, message: message ?? text, ownText: text, ...options })
   const waiting = retryAfter === undefined ? {} : { retryAfter }
   switch (status) {
     case 400:
@@ -90,16 +93,16 @@ function mapUpstreamFailure(failure: UpstreamFailure): GatewayError {
     case 429:
       return error('rate_limited', waiting)
     case 503:
-      return error('provider_failure', { status, ...waiting })
+      return error('provider_failure', { text: FAILED, status, ...waiting })
     // Some services say so that they are overloaded (decisions.md 81).
     case 529:
-      return error('provider_failure', { status: 503, ...waiting })
+      return error('provider_failure', { text: FAILED, status: 503, ...waiting })
     case 502:
     case 504:
-      return error('provider_failure', { status })
+      return error('provider_failure', { text: FAILED, status })
   }
   if (status >= 500) return error('upstream_error')
-  if (status >= 400) return error('provider_failure', { status, kind: 'invalid-request' })
+  if (status >= 400) return error('provider_failure', { text: REFUSED, status, kind: 'invalid-request' })
   return new GatewayError('provider_protocol_error', seen)
 }
 

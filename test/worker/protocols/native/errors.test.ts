@@ -52,7 +52,7 @@ t.test("the message is the upstream's, or a fixed text when it sent none", async
     '{"message":""}',
     'plain'
   ]) {
-    t.equal(readError(502, text, undefined).message, 'The connection to the upstream failed.')
+    t.equal(readError(502, text, undefined).message, 'The upstream failed.')
   }
 })
 
@@ -114,4 +114,8 @@ t.test('the message of the gateway itself has no word of the upstream (decisions
     t.notMatch(error.ownMessage, 'the reason', String(status))
   }
   t.equal(readError(404, body('No such model: x', 404), undefined).ownMessage, 'The model does not exist.')
+  // The connection has not failed where the upstream has answered.
+  const ownMessage = (status: number) => readError(status, body('the reason', status), undefined).ownMessage
+  for (const status of [502, 503, 504, 529]) t.equal(ownMessage(status), 'The upstream failed.', String(status))
+  for (const status of [402, 409]) t.equal(ownMessage(status), 'The upstream rejected the request.', String(status))
 })
