@@ -1,5 +1,5 @@
-// What can be read from the proxy sites. Tests of deployment run them, but not Traefik, which is in no package registry: its files are compared
-// with the rules of the guide to deployment.
+// What can be read from the proxy sites. Tests of deployment run them; Traefik comes in a package that not every machine has, so its files are
+// compared with the rules of the guide to deployment here as well.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,6 +1,6 @@
 // Programs that some tests need and that no package of this project brings: chromium, prometheus, promtool, nginx, caddy, haproxy, pgbouncer
-// and redis-server, which `.ci/run` installs, helm3, helm4 and compose-go, which it builds, envoy from a package of Python, and
-// systemd-analyze.
+// and redis-server, which `.ci/run` installs, helm3, helm4 and compose-go, which it builds, envoy, traefik and hadolint from packages of
+// Python, and systemd-analyze.
 
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'

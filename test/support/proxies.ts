@@ -1,9 +1,8 @@
 // Runs the proxies of `ops/proxies` in front of a gateway, with their example files: only name, addresses and certificate are replaced.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { Test } from 'tap'
@@ -12,7 +11,7 @@ import { waitUntil } from './processes.ts'
 import { findProgram } from './programs.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
-export type ProxyName = 'nginx' | 'caddy' | 'haproxy' | 'envoy'
+export type ProxyName = 'nginx' | 'caddy' | 'haproxy' | 'envoy' | 'traefik'
 
 export interface StartedProxy {
   /** Such as `https://127.0.0.1:41234`. */
@@ -96,11 +95,31 @@ const proxies: Record<ProxyName, (site: Site) => { args: string[]; logs: string[
     const file = join(folder, 'envoy.yaml')
     writeFileSync(file, site)
     return { args: ['-c', file, '--use-dynamic-base-id', '--concurrency', '1'], logs: [] }
+  },
+  traefik({ folder, port, gateway, fill }) {
+    const files = { start: join(folder, 'traefik.yaml'), route: join(folder, 'gateway.yaml') }
+    writeFileSync(
+      files.start,
+      fill('traefik/traefik.yaml', {
+        '":443"': `"127.0.0.1:${port}"`,
+        '/etc/traefik/gateway.yaml': files.route
+      })
+    )
+    writeFileSync(
+      files.route,
+      fill('traefik/gateway.yaml', {
+        'http://127.0.0.1:8090': gateway.origin,
+        'Host(`gateway.example`)': 'Host(`127.0.0.1`)',
+        '/etc/ssl/llm-gateway/certificate.pem': certificate,
+        '/etc/ssl/llm-gateway/key.pem': key
+      })
+    )
+    return { args: [`--configFile=${files.start}`], logs: [] }
   }
 }
 
 /**
- * Starts a proxy on a free port and waits until it listens. HAProxy balances over the other gateways as well. From then on this process
+ * Starts a proxy on a free port and waits until it passes requests on. HAProxy balances over the other gateways as well. From then on this process
  * trusts its certificate. It exits with the test.
  */
 export async function startProxy(
@@ -139,29 +158,25 @@ export async function startProxy(
     child.kill('SIGTERM')
     await exited
   })
-  await untilListening(child, { port, readOutput: () => output })
   setDefaultCACertificates([...getCACertificates('default'), readFileSync(join(CERTIFICATES, 'ca.pem'), 'utf8')])
+  const url = `https://127.0.0.1:${port}`
+  await waitUntil(() => {
+    if (child.exitCode !== null) throw new Error(`The proxy exited with ${child.exitCode}:\n${output}`)
+    return hasRoute(url)
+  }, 'the proxy has its route')
   return {
-    url: `https://127.0.0.1:${port}`,
+    url,
     readLogs: () => [output, ...logs.filter(existsSync).map(file => readFileSync(file, 'utf8'))].join('\n')
   }
 }
 
-async function untilListening(
-  child: ChildProcess,
-  { port, readOutput }: { port: number; readOutput(): string }
-): Promise<void> {
-  await waitUntil(() => {
-    if (child.exitCode !== null) throw new Error(`The proxy exited with ${child.exitCode}:\n${readOutput()}`)
-    return canConnect(port)
-  }, 'the proxy listens')
-}
-
-function canConnect(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1')
-    socket.on('connect', () => resolve(true))
-    socket.on('error', () => resolve(false))
-    socket.on('connect', () => socket.destroy())
-  })
+/** Traefik listens with a certificate of its own, and answers 404, before it has read its second file. */
+async function hasRoute(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/ping`)
+    await response.body?.cancel()
+    return response.status !== 404
+  } catch {
+    return false
+  }
 }

@@ -17,7 +17,9 @@ import { askIn, type Family, families, model, openStream, readEnd, readError, te
 
 const API_KEY = 'deployment-test-key'
 const ADMIN_KEY = 'deployment-admin-key'
-const names: ProxyName[] = ['nginx', 'caddy', 'haproxy', 'envoy']
+const names: ProxyName[] = ['nginx', 'caddy', 'haproxy', 'envoy', 'traefik']
+/** These come in packages of Python, which not every machine has. */
+const OPTIONAL = new Set<ProxyName>(['envoy', 'traefik'])
 /** More than proxies take by default. */
 const LARGE = 'x '.repeat(650_000)
 /** More than the gateway takes. */
@@ -66,8 +68,7 @@ async function readUpTo(response: Response, text: string): Promise<() => Promise
 }
 
 for (const name of names) {
-  // Envoy comes in a package of Python, which not every machine has.
-  t.test(name, { skip: name === 'envoy' ? whyWithoutProgram(name) : whyWithout(name) }, async t => {
+  t.test(name, { skip: OPTIONAL.has(name) ? whyWithoutProgram(name) : whyWithout(name) }, async t => {
     const { emulator, gateway, proxy } = await start(t, name)
     // Caddy before 2.8 ends a response well whose upstream broke off (caddyserver/caddy#5952).
     const passesBreaks =
