@@ -3,9 +3,17 @@
 // again.
 
 const MODEL_PATHS = ['/v1beta/models', '/v1beta/tunedModels', '/models', '/tunedModels', '/model/info']
-const ADMIN_PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', '/health', '/running', '/providers'].map(
-  path => `/_admin/logs${path}`
-)
+const ADMIN_PATHS = [
+  '',
+  '/tail',
+  '/export.ndjson',
+  '/export.csv',
+  '/sums',
+  '/latencies',
+  '/health',
+  '/running',
+  '/providers'
+].map(path => `/_admin/logs${path}`)
 
 const FIXED_PATHS: ReadonlySet<string> = new Set([
   ...['/', '/v1', '/v2', '/api/hello', '/health', '/livez', '/ping', '/ready', '/readyz'],

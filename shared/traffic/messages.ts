@@ -4,6 +4,7 @@
 import type { RecordBatch } from './batch.ts'
 import type {
   Estimate,
+  Latencies,
   PageRequest,
   PayloadField,
   StoreStatus,
@@ -85,6 +86,7 @@ export interface WriterHealth {
 export interface TrafficQuestions {
   list: { readonly question: PageRequest; readonly answer: TrafficSummary[] }
   estimate: { readonly question: { readonly filter: TrafficFilter }; readonly answer: Estimate }
+  latencies: { readonly question: { readonly filter: TrafficFilter }; readonly answer: Latencies }
   /** Fewer records than a full page where their content is large; at least one unless none is left. */
   'list-whole': { readonly question: PageRequest; readonly answer: Array<TrafficSummary & TrafficPayload> }
   /** Stores what still waits in memory, for a bounded time, so that the next question finds it. */

@@ -1,6 +1,7 @@
 // What the admin API asks of the stored records (operations.md 9). Workers send these to the
 // writer, which owns the stores.
 import type { JsonValue } from '../json.ts'
+import type { Distribution } from './distribution.ts'
 import { SUMMARY_MEMBERS, type TrafficRecord } from './record.ts'
 import type { RetentionCutoffs } from './retention.ts'
 
@@ -36,7 +37,7 @@ export interface TrafficFilter {
 }
 
 /**
- * How many records a text search or an estimate reads: the newest ones that the indexed members of
+ * How many records a text search, an estimate or a distribution reads: the newest ones that the indexed members of
  * the filter select (all members but `q`, `method`, `stream` and `min_latency_ms`). This bounds the work of a
  * database.
  */
@@ -163,6 +164,16 @@ export interface Estimate {
   readonly isLowerBound: boolean
 }
 
+/** How long the newest records that a filter selects took, within the window: exact for these. */
+export interface Latencies {
+  /** How many records were looked at. */
+  readonly records: number
+  /** Null without a record. */
+  readonly latency: Distribution | null
+  /** From the head of the request to the first text, reasoning or tool call; of streams that had one. */
+  readonly first_content: Distribution | null
+}
+
 /** How large a store has become. */
 export interface StoreStatus {
   /** An estimate, which costs the same for any number of records. */
@@ -180,6 +191,7 @@ export interface TrafficQueries {
   list(page: PageRequest): Promise<TrafficSummary[]>
   /** Counts within the window. */
   estimate(filter: TrafficFilter): Promise<Estimate>
+  latencies(filter: TrafficFilter): Promise<Latencies>
   find(id: string): Promise<TrafficSummary | undefined>
   findPayload(id: string): Promise<TrafficPayload | undefined>
   /** How many records a purge would delete. */

@@ -15,7 +15,7 @@ export const UNRECORDED_ROUTES: readonly string[] = Object.freeze([
   METRICS,
   ...['/docs/{asset}', '/favicon.ico', '/_admin/ui', '/_admin/ui/{name}'],
   // The dashboard repeats these reads while it is open.
-  ...['', '/tail', '/sums', '/health', '/running', '/providers'].map(path => `/_admin/logs${path}`),
+  ...['', '/tail', '/sums', '/latencies', '/health', '/running', '/providers'].map(path => `/_admin/logs${path}`),
   '/_admin/keys'
 ])
 

@@ -46,6 +46,7 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
   const answers: Answers = {
     list: async page => (await useStore()).queries.list(page),
     estimate: async ({ filter }) => (await useStore()).queries.estimate(filter),
+    latencies: async ({ filter }) => (await useStore()).queries.latencies(filter),
     'list-whole': async page => listWhole((await useStore()).queries, page),
     settle,
     find: async ({ id }) => (await (await useStore()).queries.find(id)) ?? null,

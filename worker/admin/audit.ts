@@ -22,6 +22,7 @@ export type AuditAction =
   | 'replay'
   | 'redact'
   | 'sums'
+  | 'latencies'
   | 'debug_translate'
   | 'thread_list'
   | 'thread_read'

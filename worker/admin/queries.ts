@@ -68,6 +68,7 @@ const pageParameters = [...Object.keys(filterParameters), 'limit', 'cursor']
 /** The query parameters of each route that has any. */
 export const QUERY_NAMES = {
   page: pageParameters,
+  latencies: Object.keys(filterParameters),
   tail: ['limit'],
   purge: ['retention_days', 'batch_size', 'max_batches', 'dry_run'],
   sums: ['from', 'to', 'bucket', 'by', 'key', 'limit']
@@ -88,6 +89,12 @@ export interface LimitBounds {
 
 export const LIST_LIMITS: LimitBounds = { max: 500, fallback: 100 }
 export const EXPORT_LIMITS: LimitBounds = { max: 5000, fallback: 1000 }
+
+/** The filters alone. Raises `invalid_parameter` and `invalid_timestamp`. */
+export function readFilterQuery(query: QueryValues): TrafficFilter {
+  const { from, to, ...filter } = readParameters('query', query, filterParameters)
+  return dropAbsent({ from: readBound('from', from), to: readBound('to', to), ...filter })
+}
 
 /** The filters, the cursor and the limit of a list or an export. Raises `invalid_parameter`, `invalid_timestamp` and `invalid_cursor`. */
 export function readPageQuery(query: QueryValues, { max, fallback }: LimitBounds): PageQuery {

@@ -98,6 +98,8 @@ export function createCredentialCheck(dependencies: {
       if (isNeeded) checkOperator(request)
       return SERVER_AUTHORIZATION
     }
+    // The operator sees the models of all keys.
+    if (access === 'file-key' && isNeeded && adminKey.isPresented(request)) return SERVER_AUTHORIZATION
     const bearer =
       settings.passToken && traits.takesUpstreamAuthorization ? readBearer(request.headers.authorization) : undefined
     const isBearerTaken = bearer !== undefined && isPassToken(bearer)

@@ -17,6 +17,7 @@ import {
   LIST_LIMITS,
   type PageQuery,
   QUERY_NAMES,
+  readFilterQuery,
   readPageQuery,
   readPurgeQuery,
   readSumsQuery,
@@ -44,6 +45,7 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   '/export.ndjson': QUERY_NAMES.page,
   '/export.csv': QUERY_NAMES.page,
   '/sums': QUERY_NAMES.sums,
+  '/latencies': QUERY_NAMES.latencies,
   '/retention/purge': QUERY_NAMES.purge
 }
 
@@ -179,6 +181,14 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
       const rows = await store.ask('sums', query)
       result.rows = rows.length
       return showSums(query, rows)
+    })
+  })
+  mountJson('GET', '/latencies', ({ context }) => {
+    const filter = readFilterQuery(context.query)
+    return audit.run(context, { action: 'latencies', target: digestFilter(filter) }, async result => {
+      const latencies = await store.ask('latencies', { filter })
+      result.rows = latencies.records
+      return latencies
     })
   })
   // Not audited: it shows no record, and dashboards ask all the time.

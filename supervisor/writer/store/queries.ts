@@ -1,11 +1,12 @@
 // Answers the questions that both relational stores answer with the same statements.
 import type { TrafficQueries } from '../../../shared/traffic/query.ts'
-import { type Row, readEstimate, readPayload, readSummary, readSums } from './rows.ts'
+import { type Row, readEstimate, readLatencies, readPayload, readSummary, readSums } from './rows.ts'
 import {
   countExpired,
   type Dialect,
   type Statement,
   selectEstimate,
+  selectLatencies,
   selectPage,
   selectPayload,
   selectRecord,
@@ -22,6 +23,7 @@ export function createStatementQueries(
   return {
     list: async page => (await all(selectPage(page, dialect))).map(readSummary),
     estimate: async filter => readEstimate(await first(selectEstimate(filter, dialect))),
+    latencies: async filter => readLatencies(await all(selectLatencies(filter, dialect))),
     async find(id) {
       const row = await first(selectRecord(id, dialect))
       return row === undefined ? undefined : readSummary(row)

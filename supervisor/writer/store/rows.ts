@@ -1,8 +1,10 @@
 // Reads the rows that the statements of `statements.ts` select, from either store.
 import type { JsonValue } from '../../../shared/json.ts'
 import { readAmount } from '../../../shared/prices.ts'
+import { describeDurations } from '../../../shared/traffic/distribution.ts'
 import {
   type Estimate,
+  type Latencies,
   readMetadataFacts,
   type StoreStatus,
   type SumsRow,
@@ -41,6 +43,19 @@ export function readPayload(row: Row): TrafficPayload {
 export function readEstimate(row: Row | undefined): Estimate {
   const records = Math.min(Number(row?.found), WINDOW_RECORDS)
   return { records, isLowerBound: Number(row?.examined) > WINDOW_RECORDS }
+}
+
+/** The rows of `selectLatencies`. */
+export function readLatencies(rows: readonly Row[]): Latencies {
+  const read = (name: string) =>
+    rows
+      .flatMap(row => (row[name] === null || row[name] === undefined ? [] : [Number(row[name])]))
+      .filter(Number.isFinite)
+  return {
+    records: rows.length,
+    latency: describeDurations(read('latency_ms')),
+    first_content: describeDurations(read('first_content_ms'))
+  }
 }
 
 /** The row of a store's own statement, which has `records`, `oldest` and `bytes`. */

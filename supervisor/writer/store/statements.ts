@@ -78,6 +78,7 @@ const SEARCHED_COLUMNS = [
 const CALLER = ['annotations', 'caller', 'name'] as const
 const KEY_NAME = ['api_key_name'] as const
 const IS_STREAM = ['is_stream'] as const
+const FIRST_CONTENT = ['first_token_ms'] as const
 const SEARCHED_MEMBERS = [['path'], CALLER] as const
 
 class StatementWriter {
@@ -244,17 +245,29 @@ export function selectEstimate(filter: TrafficFilter, dialect: Dialect): Stateme
   }
 }
 
+/** Selects `latency_ms` and `first_content_ms` of the records of the window that the whole filter selects. */
+export function selectLatencies(filter: TrafficFilter, dialect: Dialect): Statement {
+  const writer = new StatementWriter(dialect)
+  const firstContent = `${dialect.selectMember(FIRST_CONTENT)} AS first_content_ms`
+  const window = selectWindow(filter, writer, WINDOW_RECORDS, [firstContent])
+  return {
+    sql: `WITH examined AS (${window}) SELECT latency_ms, first_content_ms FROM examined ${where(writer.conditionsInWindow(filter))}`,
+    values: writer.values
+  }
+}
+
 const NEWEST = { kind: 'offset', offset: 0 } as const
 
 /** The newest records that the conditions with an index select, with what the other conditions ask for: no table is joined with so many. */
-function selectWindow(filter: TrafficFilter, writer: StatementWriter, limit: number): string {
+function selectWindow(filter: TrafficFilter, writer: StatementWriter, limit: number, more?: readonly string[]): string {
   const { q, method, stream, min_latency_ms, ...indexed } = filter
   const columns = [
     ...KEY_COLUMNS,
     ...(method === undefined ? [] : ['method']),
     ...(stream === undefined ? [] : ['metadata']),
-    ...(min_latency_ms === undefined ? [] : ['latency_ms']),
-    ...(q === undefined ? [] : [writer.searchedText()])
+    ...(min_latency_ms === undefined && more === undefined ? [] : ['latency_ms']),
+    ...(q === undefined ? [] : [writer.searchedText()]),
+    ...(more ?? [])
   ]
   return selectPageIds({ filter: indexed, start: NEWEST, limit }, writer, columns)
 }

@@ -7,7 +7,16 @@ import { findFreePort } from '../../support/free-port.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'
 
-const PATHS = ['', '/tail', '/export.ndjson', '/export.csv', '/sums', `/${UNKNOWN_ID}`, `/${UNKNOWN_ID}/request`]
+const PATHS = [
+  '',
+  '/tail',
+  '/export.ndjson',
+  '/export.csv',
+  '/sums',
+  '/latencies',
+  `/${UNKNOWN_ID}`,
+  `/${UNKNOWN_ID}/request`
+]
 const CHANGING = ['/retention/purge', `/${UNKNOWN_ID}/replay`, `/${UNKNOWN_ID}/redact`]
 const ROUTES = [...PATHS.map(path => [path, 'GET'] as const), ...CHANGING.map(path => [path, 'POST'] as const)]
 

@@ -9,6 +9,7 @@ const OPERATIONS = [
   'get /_admin/logs/export.csv',
   'get /_admin/logs/export.ndjson',
   'get /_admin/logs/health',
+  'get /_admin/logs/latencies',
   'get /_admin/logs/providers',
   'get /_admin/logs/running',
   'get /_admin/logs/sums',

@@ -157,7 +157,7 @@ t.test('operations 86: times are inclusive, of any form, and nothing else', asyn
   t.equal(await select('?to=2026-01-05'), '0')
   t.equal(await select('?from=2026-01-05T00:00:02.0000001Z'), '43')
   for (const name of ['from', 'to']) {
-    for (const path of ['', '/export.csv', '/export.ndjson', '/sums']) {
+    for (const path of ['', '/export.csv', '/export.ndjson', '/sums', '/latencies']) {
       const { status, json } = await logs(`${path}?${name}=abc`)
       t.equal(status, 400)
       t.same(json, error('invalid_timestamp', `Invalid ${name} timestamp`))
@@ -325,6 +325,15 @@ t.test('HEAD has the head of GET', async t => {
   const wrong = await logs('', { method: 'POST', headers: { 'x-admin-api-key': ADMIN_KEY } })
   t.equal(wrong.status, 405)
   t.match(wrong.headers.get('allow'), /GET/)
+})
+
+t.test('how long requests took: exact percentiles of the records that the filters select', async t => {
+  const { status, json } = await logs('/latencies?from=2026-01-05&model=a')
+  t.equal(status, 200)
+  t.match(json, { latency: { p50_ms: 10, max_ms: 10, classes: [{ up_to_ms: 10, count: 1 }] }, first_content: null })
+  t.equal(json.records, (await logs('?from=2026-01-05&model=a')).json.data.length)
+  t.match((await logs('/latencies?limit=5')).json.error, { code: 'unknown_parameter' })
+  t.match((await logs('/latencies?status_code=x')).json.error.errors, [{ path: 'query.status_code' }])
 })
 
 t.test('sums are added up over whole hours, by what the query names', async t => {

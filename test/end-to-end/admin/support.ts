@@ -68,7 +68,18 @@ export const recording = {
   GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true',
   GATEWAY_TRAFFIC_LOG_EXCLUDE_ROUTES: JSON.stringify(
     [
-      ...['', '/tail', '/sums', '/health', '/running', '/providers', '/{id}', '/{id}/request', '/{id}/response'],
+      ...[
+        '',
+        '/tail',
+        '/sums',
+        '/latencies',
+        '/health',
+        '/running',
+        '/providers',
+        '/{id}',
+        '/{id}/request',
+        '/{id}/response'
+      ],
       ...['/{id}/replay', '/{id}/redact']
     ].map(path => `/_admin/logs${path}`)
   )

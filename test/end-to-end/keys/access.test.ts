@@ -279,6 +279,10 @@ t.test('keys 3: lists and documents show a key its own models', async t => {
   t.equal((await get('scoped', '/bridge/capabilities')).status, 200)
   const hidden = await get('scoped', capabilities('hidden/chat'))
   t.same(withoutIds(hidden), withoutIds(await get('free', capabilities('nowhere/chat'))))
+  const admin = { 'x-admin-api-key': SECRETS.admin }
+  const whole = await get(undefined, '/bridge/models', admin)
+  t.ok(/demo\/extra/.test(whole.text) && /hidden\/chat/.test(whole.text), 'the operator sees the models of all keys')
+  t.equal((await get(undefined, '/bridge/models', { 'x-admin-api-key': SECRETS.free })).status, 401)
   for (const path of ['/bridge/models', '/bridge/capabilities', capabilities('demo/chat')]) {
     t.equal((await get(undefined, path)).status, 401, `${path} without a key`)
     t.equal((await get('expired', path)).status, 401, path)

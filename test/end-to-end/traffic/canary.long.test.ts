@@ -223,7 +223,7 @@ for (const { level, streamed, store, useStore } of runs)
         return requestIds.every(id => text.includes(id))
       }
       await waitUntil(isListed, 'every request is in the list')
-      for (const path of [list, '/tail', '/export.ndjson', '/export.csv', '/sums', '/health']) {
+      for (const path of [list, '/tail', '/export.ndjson', '/export.csv', '/sums', '/latencies', '/health']) {
         const page = path.startsWith('/_admin') ? path : `/_admin/logs${path}`
         keep(page, await get(url + page, admin))
       }

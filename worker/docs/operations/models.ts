@@ -91,7 +91,8 @@ export const bridgeOperations: readonly RouteDocument[] = [
     path: '/bridge/models',
     tag: 'System / Health',
     summary: 'Models of all routes',
-    description: 'A machine document for supervisors that plan routes. It holds no secrets and needs no key.',
+    description:
+      'A machine document for supervisors that plan routes. It holds no secrets. Only with a keys file it needs a key, and shows the models of that key; the admin key shows all.',
     responses: {
       200: { description: 'The models.', content: { 'application/json': reference('BridgeModels') } }
     },

@@ -35,6 +35,7 @@ export function createThreadedQueries(path: string): ClosableQueries {
   return {
     list: ask('list'),
     estimate: ask('estimate'),
+    latencies: ask('latencies'),
     find: ask('find'),
     findPayload: ask('findPayload'),
     countExpired: ask('countExpired'),

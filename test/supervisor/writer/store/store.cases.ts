@@ -274,6 +274,47 @@ export function testStore(t: Test, open: (t: Test) => Promise<RelationalStore>):
     }
   )
 
+  t.test('latencies are described exactly: of all records, and of those that a filter selects', async t => {
+    const { store, queries } = await createStore(t, [
+      ...Array.from({ length: 99 }, (_, index) => ({
+        latency_ms: index + 1,
+        model_requested: 'm',
+        metadata: { path: '/v1', lifecycle: 'streaming_completed', is_stream: true, first_token_ms: index + 0.5 }
+      })),
+      { latency_ms: 4000, model_requested: 'n', status_code: 500 }
+    ])
+    const whole = await queries.latencies({})
+    t.match(whole, {
+      records: 100,
+      latency: { count: 100, p50_ms: 50, p95_ms: 95, p99_ms: 99, max_ms: 4000 },
+      first_content: { count: 99, p50_ms: 49.5, p95_ms: 94.5, p99_ms: 98.5, max_ms: 98.5 }
+    })
+    t.same(whole.latency?.classes.slice(0, 3), [
+      { up_to_ms: 1, count: 1 },
+      { up_to_ms: 2, count: 1 },
+      { up_to_ms: 5, count: 3 }
+    ])
+    t.same(whole.latency?.classes.slice(-2), [
+      { up_to_ms: 2000, count: 0 },
+      { up_to_ms: 5000, count: 1 }
+    ])
+    t.match(await queries.latencies({ model: 'm', min_latency_ms: 91, stream: true }), {
+      records: 9,
+      latency: { p50_ms: 95, classes: [{ up_to_ms: 100, count: 9 }] }
+    })
+    t.match(await queries.latencies({ q: 'n', has_error: true }), { records: 1, first_content: null })
+    t.same(await queries.latencies({ model: 'absent' }), { records: 0, latency: null, first_content: null })
+    const newer = Array.from({ length: WINDOW_RECORDS }, () =>
+      createRecord({ created_at: writeRecordTime(START + 1_000_000), latency_ms: 7 })
+    )
+    for (let start = 0; start < newer.length; start += 2000) await store.write(newer.slice(start, start + 2000))
+    t.match(
+      await queries.latencies({}),
+      { records: WINDOW_RECORDS, latency: { p50_ms: 7, p99_ms: 7 } },
+      'the newest ones alone'
+    )
+  })
+
   t.test('a record that is sent again changes nothing, sums included', async t => {
     const { store, queries, records } = await createStore(t, [
       { model_requested: 'm', input_tokens: 1, output_tokens: 2, latency_ms: 100 },

@@ -1,6 +1,28 @@
 // Sums over records, and how the gateway is: what runs, its providers, its sinks (operations.md 9.3).
 import type { RouteDocument } from '../../operation.ts'
+import type { JsonSchema } from '../../schema.ts'
+import { filters } from './filters.ts'
 import { closed, type Described, describe, integer, listOf, nullable, query, text } from './words.ts'
+
+const number: JsonSchema = { type: 'number' }
+const distribution = (description: string): JsonSchema => ({
+  description,
+  anyOf: [
+    closed({
+      count: integer,
+      p50_ms: { ...number, description: 'One of the values, as the other percentiles.' },
+      p95_ms: number,
+      p99_ms: number,
+      max_ms: number,
+      classes: {
+        ...listOf(closed({ up_to_ms: nullable('number'), count: integer })),
+        description:
+          'Bounds are 1, 2 and 5 of each power of ten; from the class of the smallest value to that of the largest.'
+      }
+    }),
+    { type: 'null' }
+  ]
+})
 
 export const figureOperations: readonly RouteDocument[] = (
   [
@@ -59,6 +81,23 @@ export const figureOperations: readonly RouteDocument[] = (
         bucket: integer,
         by: listOf(text),
         limit: integer
+      }),
+      statuses: [400, 422]
+    },
+    {
+      id: 'describeTrafficLatencies',
+      path: '/_admin/logs/latencies',
+      summary: 'How long requests took: percentiles and their distribution',
+      description:
+        'Exact for the newest 10000 records that the filters besides `q`, `method`, `stream` and `min_latency_ms` select, and of these for the ' +
+        'records that all filters select.',
+      parameters: filters,
+      response: closed({
+        records: { ...integer, description: 'How many records were looked at.' },
+        latency: distribution('Null without a record.'),
+        first_content: distribution(
+          'Until the first text, reasoning or tool call of a stream; null where none had one.'
+        )
       }),
       statuses: [400, 422]
     },
