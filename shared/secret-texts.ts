@@ -26,6 +26,8 @@ const TOKEN_SHAPES = [
   'AQVN[\\w-]{30,}',
   'dapi[a-f0-9]{32}',
   'hv[sb]\\.[\\w-]{24,}',
+  't1\\.[\\w-]{20,}={0,2}\\.[\\w-]{60,}={0,2}',
+  'y[0-3]_[\\w-]{50,}',
   // Code hosts and registries.
   'gh[oprsu]_[A-Za-z0-9]{30,}',
   'github_pat_[A-Za-z0-9_]{22,}',
@@ -37,6 +39,7 @@ const TOKEN_SHAPES = [
   'rubygems_[a-f0-9]{40,}',
   'dckr_(?:pat|oat)_[\\w-]{20,}',
   'oy2[a-z0-9]{43}',
+  'cio[A-Za-z0-9]{32}',
   // Chat.
   'xox[abceoprs]-[\\w-]{10,}',
   'xapp-[0-9]-[\\w-]{10,}',
@@ -46,6 +49,7 @@ const TOKEN_SHAPES = [
   '(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,}',
   'whsec_[A-Za-z0-9+/]{20,}={0,2}',
   'sq0(?:atp|csp)-[\\w-]{22,}',
+  'EAAA[\\w-]{60}',
   'shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}',
   'SG\\.[\\w-]{16,}\\.[\\w-]{16,}',
   'SK[0-9a-f]{32}',
@@ -87,13 +91,17 @@ const SIGNATURE = /([?&](?:amp;)?(?:sig|signature|x-amz-signature|x-goog-signatu
  */
 const USER_INFO =
   /\b((?:https?|ftp|git|ssh|wss?):\/\/)(?:[^\s/@"']{0,256}:[^\s/?#"'<>]{1,256}|[^\s/@"']{1,1024}|[^\s/@:"'[\]]{0,128}:(?!\d{1,5}(?:[/?#]|$))[^\s@"'<>]{1,256})@/gi
+const ORACLE_USER_INFO = /\b(jdbc:oracle:\w{1,16}:[^\s/@"']{1,128}\/)[^\s@"']{1,256}@/gi
 const DATABASE_USER_INFO = /\b((?!https?:|ftp:|git:|ssh:|wss?:)[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s"'<>]{1,1024}@/gi
 
 const maskAddresses: Masking = text => {
   if (!text.includes('/')) return text
   const masked = text.replace(WEBHOOK, `$1${REDACTED}`).replace(SIGNATURE, `$1${REDACTED}`)
   if (!masked.includes('@')) return masked
-  return masked.replace(USER_INFO, `$1${REDACTED}@`).replace(DATABASE_USER_INFO, `$1${REDACTED}@`)
+  return [USER_INFO, DATABASE_USER_INFO, ORACLE_USER_INFO].reduce(
+    (text, pattern) => text.replace(pattern, `$1${REDACTED}@`),
+    masked
+  )
 }
 
 /** What may stand between the lines that begin and end a key: base64 and headers, and line ends that are escaped in JSON. */
@@ -175,11 +183,11 @@ export function createNameMasking(names: SecretNames, extraNames: readonly strin
 }
 
 /**
- * Masks `"name": "value"`. In JSON text inside JSON text the quotes are escaped, so a loop finds the end of a value: a pattern would
- * be either inexact or, on a text of backslashes, exponential.
+ * Masks `"name": "value"` and `"name" => "value"`. In JSON text inside JSON text the quotes are escaped, so a loop finds the end of a
+ * value: a pattern would be either inexact or, on a text of backslashes, exponential.
  */
 function createQuotedMasking(names: SecretNames): Masking {
-  const opening = /(?<!\\)(\\*["'])([\w. -]{1,128})\1\s*:\s*\1/g
+  const opening = /(?<!\\)(\\*["'])([\w. -]{1,128})\1\s*(?<sign>:|=>)\s*\1/g
   return text => {
     let result = ''
     let doneLength = 0
@@ -190,7 +198,8 @@ function createQuotedMasking(names: SecretNames): Masking {
       if (match.index < doneLength || name !== name.trim() || !names.isInText(name)) continue
       const end = findQuote(text, start, quote)
       if (end === start) continue
-      result += `${text.slice(doneLength, match.index)}${quote}${name}${quote}: ${quote}${REDACTED}`
+      const sign = match.groups?.sign === '=>' ? ' =>' : ':'
+      result += `${text.slice(doneLength, match.index)}${quote}${name}${quote}${sign} ${quote}${REDACTED}`
       doneLength = end
     }
     return result + text.slice(doneLength)
@@ -216,12 +225,19 @@ function findQuote(text: string, start: number, quote: string): number {
   return text.length
 }
 
-/** `NAME=value`: variables, parameters of URLs, parts of connection strings. */
+/** `NAME=value` and `--name value`: variables, parameters of URLs, parts of connection strings, options of commands. */
 function createAssignmentMasking(names: SecretNames): Masking {
   const assignment = /(?<![\w.-])([\w.-]{1,128})=(?:"[^"]*"|[^\s&,;]+)/g
+  const option = /(?<![\w-])(--[A-Za-z][\w-]{1,127}[ \t]{1,4})(?:"[^"]*"|'[^']*'|[^\s"'\\<$-][^\s"'\\]*)/g
   return text =>
-    text.replace(assignment, (whole, name: string) => (names.isInText(name) ? `${name}=${REDACTED}` : whole))
+    text
+      .replace(assignment, (whole, name: string) => (names.isInText(name) ? `${name}=${REDACTED}` : whole))
+      .replace(option, (whole, name: string) => (names.isInText(name.slice(2)) ? name + REDACTED : whole))
+      .replace(SHORT_PASSWORD, `$1${REDACTED}`)
 }
+
+/** Elsewhere the name is that of the working directory. */
+const SHORT_PASSWORD = /(;[ \t]{0,8}pwd=)[^\s;"']+/gi
 
 /** Where a line ends: also at an escaped line end, in JSON inside a text. */
 const LINE_END = /[\r\n]|\\+[nr]/g
@@ -245,9 +261,9 @@ const maskHeaders: Masking = text =>
     return isHeader ? value.length : 0
   })
 
-/** A line that begins with a name, also one within quotes: `-H 'x-api-key: abc'`, `password: abc`, `aws_secret_access_key = abc`. */
+/** A line that begins with a name, also one within quotes: `-H 'x-api-key: abc'`, `password: abc`, `API key: abc`, `aws_secret = abc`. */
 const LINE_BEGIN =
-  /(?<before>^|[\r\n"'`{,(]|\\[nr])[ \t]{0,64}(?:[-*>#$][ \t]|export[ \t]|set[ \t]|const[ \t]|let[ \t]|var[ \t])?(?<name>[A-Za-z_][\w.-]{0,127})(?:[ \t]{0,8}(?::=|=>|:)[ \t]{0,8}|[ \t]{1,8}=[ \t]{0,8}|=[ \t]{1,8})(?=[^\s:=])/g
+  /(?<before>^|[\r\n"'`{,(]|\\[nr])[ \t]{0,64}(?:[-*>#$][ \t]|export[ \t]|set[ \t]|const[ \t]|let[ \t]|var[ \t])?(?<name>[A-Za-z_][\w.-]{0,127}(?: (?:key|token|secret|password))?)(?:[ \t]{0,8}(?::=|=>|:)[ \t]{0,8}|[ \t]{1,8}=[ \t]{0,8}|=[ \t]{1,8})(?=[^\s:=])/g
 
 /** Values that are words of a program or of a schema. */
 const PLAIN_VALUE =
@@ -257,7 +273,7 @@ const CALL = /^[A-Za-z_$][\w.$]*(?:\(.*\)|\[.*\]);?$/
 function createLineMasking(names: SecretNames): Masking {
   return text =>
     maskValues(text, LINE_BEGIN, ({ name, value }) => {
-      if (!names.isInText(name)) return 0
+      if (!names.isInText(name.replace(' ', '_'))) return 0
       const quote = /^\\*["'`]/.exec(value)?.[0]
       if (quote !== undefined) return findQuote(value, quote.length, quote)
       const given = /^\S+(?=\s*(?:#.*|\/\/.*)?$)/.exec(value)?.[0] ?? ''

@@ -27,6 +27,8 @@ const TOKENS: Readonly<Record<string, string>> = {
   Alibaba: `LTAI${fill(20)}`,
   Databricks: `dapi${hex(32)}`,
   Vault: `hvs.${fill(90)}`,
+  'Yandex Cloud': `t1.${fill(100)}.${fill(86)}`,
+  'Yandex OAuth': `y0_${fill(55)}`,
   'GitHub classic': `ghp_${fill(36)}`,
   'GitHub OAuth': `gho_${fill(36)}`,
   'GitHub server': `ghs_${fill(36)}`,
@@ -41,6 +43,7 @@ const TOKENS: Readonly<Record<string, string>> = {
   PyPI: `pypi-AgEIcHlwaS5vcmc${fill(140)}`,
   RubyGems: `rubygems_${hex(48)}`,
   Docker: `dckr_pat_${fill(27)}`,
+  Cargo: `cio${fill(32)}`,
   NuGet: `oy2${fill(43, 'a1b2c3d4')}`,
   'Slack bot': `xoxb-${'1234567890-'.repeat(2)}${fill(24)}`,
   'Slack user': `xoxp-${'1234567890-'.repeat(3)}${fill(32)}`,
@@ -52,6 +55,7 @@ const TOKENS: Readonly<Record<string, string>> = {
   'Stripe test': `sk_test_${fill(24)}`,
   'Stripe webhook': `whsec_${fill(32)}`,
   Square: `sq0atp-${fill(22)}`,
+  'Square access token': `EAAA${fill(60)}`,
   Shopify: `shpat_${hex(32)}`,
   SendGrid: `SG.${fill(22)}.${fill(43)}`,
   Twilio: `SK${hex(32)}`,
@@ -125,6 +129,15 @@ t.test('decisions.md 104: a value behind the name of a secret is masked', t => {
     `mongodb+srv://user:p@ss${SECRET}@a.example,b.example/db`,
     `redis://:${SECRET}@host.example:6379/0`,
     `Server=a;User Id=b;Password=${SECRET};Encrypt=true`,
+    `Server=a;Uid=b;Pwd=${SECRET};Encrypt=true`,
+    `jdbc:oracle:thin:scott/${SECRET}@//host.example:1521/db`,
+    `PGPASSWORD=${SECRET} psql -h host.example`,
+    `passphrase: ${SECRET}`,
+    `API key: ${SECRET}`,
+    `access token = "${SECRET}"`,
+    `'client_secret' => '${SECRET}',`,
+    `mysql --user a --password ${SECRET} --host b`,
+    `tool --api-key "${SECRET}"`,
     `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${SECRET};EndpointSuffix=b`,
     `https://a.blob.example/c?sv=1&sp=r&sig=${SECRET}0123456789%3D`,
     `https://a.s3.example/c?X-Amz-Expires=1&X-Amz-Signature=${SECRET}0123456789`,
@@ -147,6 +160,7 @@ t.test('decisions.md 104: a value behind the name of a secret is masked', t => {
   t.equal(redactText('a\nCookie: x=1; y=2\nb'), 'a\nCookie: ***\nb')
   t.equal(redactText("-H 'x-api-key: abc' -v"), "-H 'x-api-key: ***' -v")
   t.equal(redactText('password: "a b" # c'), 'password: "***" # c')
+  t.equal(redactText('a --api-key abc --b c'), 'a --api-key *** --b c')
   t.end()
 })
 
@@ -189,6 +203,10 @@ t.test('decisions.md 104: words that only look like secrets are kept', t => {
     'monkey=banana keyboard=qwerty',
     'tokenizer: o200k_base',
     'keys: [a, b]',
+    'pwd=/home/a; cd "$pwd"; export b; pwd',
+    'use --password <password> or --api-key $API_KEY, and --token --quiet',
+    'Primary key: the one of the table',
+    'The API key: where it comes from',
     'sk-learn and task-oriented work',
     'pypi-publish-action-of-this-project',
     'npm_config_registry and npm_lifecycle_event',
