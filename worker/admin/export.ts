@@ -95,7 +95,7 @@ async function send<Row extends TrafficSummary>(
     // A body that ends without its last chunk: the client can see that rows are missing.
     const error = new GatewayError('query_store_unavailable', { cause })
     context.failed(error)
-    context.cut(error)
+    context.lifetime.cut(error)
   }
   return sent
 }

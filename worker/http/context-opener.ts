@@ -61,7 +61,7 @@ export function createContextOpener(runtime: HttpRuntime, parts: ContextOpenerPa
     request.context = context
     if (traits?.isModelRequest !== true) return
     const deadlineMs = readDeadline(settings.requestTimeoutSeconds, context)
-    if (deadlineMs !== undefined) context.startDeadline(deadlineMs)
+    if (deadlineMs !== undefined) context.lifetime.startDeadline(deadlineMs)
   }
 }
 

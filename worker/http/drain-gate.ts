@@ -111,7 +111,7 @@ export function createDrainGate(): DrainGate {
       return new Promise(resolve => idleWaiters.push(resolve))
     },
     cancelActive() {
-      for (const context of [...active]) context.abort(shuttingDown())
+      for (const context of [...active]) context.lifetime.abort(shuttingDown())
     }
   }
 }

@@ -76,7 +76,7 @@ export function createErrorResponder() {
     context.failed(error)
     if (reply.raw.headersSent) {
       reply.hijack()
-      context.cut(error)
+      context.lifetime.cut(error)
       return
     }
     const isMachinePath = context.family === 'system' && isMachineEndpoint(context.routedPath)

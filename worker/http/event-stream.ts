@@ -54,7 +54,7 @@ export function startEventStream(reply: FastifyReply, options: EventStreamOption
   const { context } = reply.request
   const response = reply.raw
   reply.hijack()
-  context.expectStream()
+  context.lifetime.expectStream()
   if (response.destroyed || response.headersSent) return createClosedWriter()
   context.isStreaming = true
   response.writeHead(200, [
@@ -96,7 +96,7 @@ class OpenEventStream implements EventStreamWriter {
   }
 
   get isClosed(): boolean {
-    return this.#context.isCut || this.#response.destroyed || this.#output.isEnded
+    return this.#context.lifetime.isCut || this.#response.destroyed || this.#output.isEnded
   }
 
   write(frames: Frames): boolean {
@@ -121,7 +121,7 @@ class OpenEventStream implements EventStreamWriter {
     clearTimeout(this.#keepAlive)
     if (this.isClosed) return
     if (text !== '') this.#context.payloadLog?.chunk(this.#context, text)
-    this.#context.isCut = true
+    this.#context.lifetime.isCut = true
     void cutResponse(this.#response, this.#output.whenWritten(), text)
   }
 }

@@ -107,8 +107,8 @@ export function acceptBodies(app: FastifyInstance, runtime: HttpRuntime): void {
     const reading = { limitBytes, idleTimeoutMs: BODY_IDLE_TIMEOUT_MS, isKept, share }
     // A body that arrived with its head is read at once; the requests of all others continue in one batch per turn.
     let isWaiting = false
-    context.cancelBody = readBody(request.raw, reading, (error, body) => {
-      context.cancelBody = undefined
+    context.lifetime.cancelBody = readBody(request.raw, reading, (error, body) => {
+      context.lifetime.cancelBody = undefined
       context.body = body
       context.payloadLog?.request(context)
       if (context.isModelRequest) context.bodyReceived(body)

@@ -151,7 +151,7 @@ export function createListener(
     // The head of this request was read, so its family is known and gives the error its form.
     const fault = toRequestFault(error)
     connection.fail(current, fault)
-    findContext(current)?.abort(fault)
+    findContext(current)?.lifetime.abort(fault)
   }
 
   function onConnect(incoming: IncomingMessage, stream: Duplex): void {

@@ -5,7 +5,7 @@ import { createHostTest, isOriginOf } from '../../shared/local-hosts.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CorsPolicy } from './cors.ts'
-import { readTarget } from './request-context.ts'
+import { readTarget } from './path-repair.ts'
 import type { Stage } from './stages.ts'
 import { wantsWebSocket } from './upgrade.ts'
 

@@ -1,6 +1,7 @@
 // Repairs request paths before routing: SDKs add a prefix to base URLs that already have one, and
 // proxies add another in front of both. The repaired path is routed without a redirect, which would
 // lose the body (operations.md 3.2).
+import type { IncomingMessage } from 'node:http'
 import type { Operation } from '../operations/operation.ts'
 import { rootOf, versionsOf } from '../operations/path.ts'
 
@@ -65,6 +66,15 @@ export function createPathRepair({ operations, metricsPath }: PathRepairOptions)
     if (repaired === path) return local
     return queryStart === -1 ? repaired : repaired + local.slice(queryStart)
   }
+}
+
+/** Fastify keeps the target that it has rewritten. */
+type RewrittenMessage = IncomingMessage & { readonly originalUrl?: string }
+
+/** The target of the request line, as the client sent it. */
+export function readTarget(incoming: IncomingMessage): string {
+  const { url = '/', originalUrl = url }: RewrittenMessage = incoming
+  return originalUrl
 }
 
 /**

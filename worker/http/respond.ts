@@ -126,7 +126,7 @@ function endAfterRequest(context: RequestContext, response: ServerResponse, body
   }
   if (response.req.method !== 'HEAD') {
     response.write(body, error => {
-      if (error == null) context.isSent = true
+      if (error == null) context.lifetime.isSent = true
     })
   }
   const timer = setTimeout(finish, LINGER_MS)

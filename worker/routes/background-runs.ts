@@ -61,7 +61,7 @@ export function createBackgroundRuns({ store, log }: BackgroundDependencies): Ba
       store,
       turn,
       response: queued,
-      onCancelled: () => context.abort(clientCancellation()),
+      onCancelled: () => context.lifetime.abort(clientCancellation()),
       // The connection to the store counts what it leaves without an answer, and says so.
       onFailed: () => undefined
     })
@@ -129,7 +129,7 @@ export function createBackgroundRuns({ store, log }: BackgroundDependencies): Ba
         await release()
         throw thrown
       }
-      const reattach = context.detach()
+      const reattach = context.lifetime.detach()
       void run(asked, response)
         .finally(release)
         .catch((thrown: unknown) => {

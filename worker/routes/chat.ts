@@ -86,7 +86,7 @@ export function createChatHandler(runtime: WorkerRuntime, operation: ChatOperati
   ): Promise<void> {
     const { extraHeaders, carriesFileBytes, model: requestedModel } = call.request
     const isStream = turn?.background?.isStream ?? call.request.isStream
-    if (isStream) context.expectStream()
+    if (isStream) context.lifetime.expectStream()
     const onLeftOut = (paths: readonly string[]) =>
       notices.note(context, call.plan.publicModel, turn?.shiftFields(paths) ?? paths)
     if (call.leftOut !== undefined) onLeftOut(call.leftOut)

@@ -222,7 +222,7 @@ export class StreamSink implements ClientSink {
         this.#stream.cut(brokenEnd)
       }
     } catch {
-      this.#context.cut(error)
+      this.#context.lifetime.cut(error)
     }
     return true
   }

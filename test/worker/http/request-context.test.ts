@@ -199,7 +199,7 @@ t.test('a stream has no bound on its whole duration (H5)', async t => {
     env: { GATEWAY_REQUEST_TIMEOUT_SECONDS: '0.02' },
     routes: mount(async (request, reply) => {
       if (request.context.family === 'completions') {
-        request.context.expectStream()
+        request.context.lifetime.expectStream()
         reply.hijack()
         resolve({ request, reply })
       } else {
@@ -319,7 +319,7 @@ t.test('a detached request outlives its response and its client, and has one rec
     routes: mount((request, reply) => {
       const { context } = request
       if (context.family === 'completions') {
-        resolve({ context, release: context.detach() })
+        resolve({ context, release: context.lifetime.detach() })
         sendJson(reply, 200, {}, '{"n":1}')
       } else sendJson(reply, 200, {}, '{"n":2}')
     })
@@ -352,7 +352,7 @@ t.test('a detached request whose work ends first is over with its response', asy
   socket.write(POST_CHAT)
   const { request, reply, finish } = await held
   const stream = startEventStream(reply)
-  request.context.detach()()
+  request.context.lifetime.detach()()
   t.equal(drainGate.activeRequests, 1)
   stream.end('data: 1\n\n')
   await waitFor(/data: 1/)
@@ -366,7 +366,7 @@ t.test('a detached request is aborted at the drain deadline', async t => {
   const { socket } = await openConnection(t, port)
   socket.write(POST_CHAT)
   const { request, finish } = await held
-  const release = request.context.detach()
+  const release = request.context.lifetime.detach()
   socket.destroy()
   drainGate.cancelActive()
   t.equal(reasonOf(request.context.signal), 'gateway_not_ready')

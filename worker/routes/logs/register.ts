@@ -155,6 +155,6 @@ async function sendBlocks(reply: FastifyReply, blocks: AsyncIterable<Buffer>): P
   } catch (cause) {
     const error = new GatewayError('log_file_unreadable', { cause })
     context.failed(error)
-    context.cut(error)
+    context.lifetime.cut(error)
   }
 }

@@ -66,7 +66,7 @@ export function createResponsesWebSockets(
       begin(request, upgrade, webSocket)
     })
     outgoing.statusCode = 101
-    context.isSent = true
+    context.lifetime.isSent = true
     endResponse(outgoing, upgrade.socket)
   }
 
