@@ -105,6 +105,8 @@ interface Member extends MessageSender {
   activeRequests: number
   isDrainAcknowledged: boolean
   areRequestsDone: boolean
+  /** It still loads at the stop of the gateway and is killed, because it has admitted nothing. */
+  isDismissed: boolean
 }
 
 export function createFleet(dependencies: FleetDependencies, options: FleetOptions): Fleet {
@@ -157,13 +159,14 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       owner: 0,
       activeRequests: 0,
       isDrainAcknowledged: false,
-      areRequestsDone: false
+      areRequestsDone: false,
+      isDismissed: false
     }
     return member
   }
 
   function react(member: Member, event: KeeperEvent): void {
-    const isClosing = mode === 'closing' || replacement.isClosing(member)
+    const isClosing = mode === 'closing' || member.isDismissed || replacement.isClosing(member)
     logKeeperEvent(log, event, { name: 'worker', workerId: member.workerId, isClosing })
     switch (event.kind) {
       case 'forking':
@@ -286,6 +289,12 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     if (all.length === 0) onEvent({ kind: 'all-exited' })
   }
 
+  /** A worker that still loads could not read a message before its bound on a busy host. */
+  function dismiss(member: Member): void {
+    member.isDismissed = true
+    member.keeper.kill()
+  }
+
   function post({ keeper }: Member, message: SupervisorMessageContent, handle?: ListeningHandle): void {
     keeper.send(createMessage(message), handle)
   }
@@ -334,9 +343,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       replacement.abort()
       for (const member of all()) {
         member.keeper.stopRestarting()
-        // A worker that is not ready has admitted nothing.
         if (member.keeper.isReady) post(member, { kind: 'drain' })
-        else member.keeper.kill()
+        else dismiss(member)
       }
       reportProgress()
     },
@@ -346,9 +354,8 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
       for (const member of all()) {
         member.keeper.stopRestarting()
         member.keeper.stopWatching()
-        // A worker that still loads could not read the message before its bound on a busy host, and has admitted nothing.
         if (member.keeper.isReady) post(member, { kind: 'close' })
-        else member.keeper.kill()
+        else dismiss(member)
       }
       reportProgress()
     },

@@ -46,7 +46,7 @@ export interface Replacement<Member> {
   drained(member: Member): void
   /** The process of a member has exited or could not be forked. Called before it is restarted. */
   exited(member: Member): void
-  /** Ends the replacement where it is: the gateway stops, and its lifecycle closes every process. */
+  /** Ends the replacement where it is: the gateway stops, and its lifecycle closes every process. One that closes already keeps its bound. */
   abort(): void
 }
 
@@ -64,6 +64,7 @@ export function createReplacement<Member extends ReplacedMember>(
   let timer: NodeJS.Timeout | undefined
   let count = 0
   let countBefore = 0
+  let isAborted = false
 
   function after(delayMs: number, act: () => void): void {
     clearTimeout(timer)
@@ -79,6 +80,7 @@ export function createReplacement<Member extends ReplacedMember>(
 
   function next(): void {
     leaveStep()
+    if (isAborted) return
     const old = waiting.shift()
     if (old === undefined) {
       log.info({ event: 'workers_replaced', workers: count - countBefore }, 'The workers were replaced')
@@ -189,8 +191,9 @@ export function createReplacement<Member extends ReplacedMember>(
       }
     },
     abort() {
-      waiting = []
-      leaveStep()
+      isAborted = true
+      // A process that is stuck while it closes is watched by nothing else, and the stop would wait for it until the deadline of the drain.
+      if (step?.name !== 'closing') leaveStep()
     }
   }
 }

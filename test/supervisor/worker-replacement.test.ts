@@ -185,3 +185,18 @@ t.test('a stop ends the replacement: the lifecycle closes every process', async 
   replacement.exited(first)
   t.same(take(), [])
 })
+
+t.test('a stop keeps the bound of an old worker that closes already', async t => {
+  const { replacement, members, first, take, events, pass, replaceOne } = setUp(t)
+  replacement.begin(members)
+  replaceOne(first, 0)
+  replacement.drained(first)
+  take()
+  replacement.abort()
+  t.ok(replacement.isClosing(first), 'its exit is expected')
+  pass(5_000)
+  t.same(take(), ['old1 kill'])
+  replacement.exited(first)
+  t.same(take(), [], 'no further worker is replaced')
+  t.notOk(events.includes('workers_replaced'))
+})
