@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { type ManifestName, manifests, renderChart, renderManifest } from '../../ops/kubernetes/render.ts'
 import {
+  type Container,
   checkManifests,
   findGateway,
   findPod,
@@ -94,9 +95,7 @@ const table: Rendering[] = [
     name: 'TLS',
     values: { tls: { existingSecret: 'certificate' }, listenAddress: '::' },
     check: (t, all) => {
-      const pod = findPod(all)
-      if (pod === undefined) throw new Error('There is no pod.')
-      const gateway = findGateway(pod)
+      const gateway = gatewayOf(all)
       t.equal(readVariable(gateway, 'GATEWAY_HTTPS_KEY_FILE'), '/etc/llm-gateway/tls/tls.key')
       t.match(gateway.readinessProbe, { httpGet: { scheme: 'HTTPS' } })
     }
@@ -126,10 +125,34 @@ const table: Rendering[] = [
   {
     name: 'further variables and volumes',
     values: {
-      extraEnv: [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+      extraEnv: [
+        { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+        { name: 'FURTHER', value: 12_345_678 }
+      ],
       extraVolumes: [{ name: 'ca', configMap: { name: 'ca' } }],
       extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca' }],
       stateVolume: { persistentVolumeClaim: { claimName: 'state' } }
+    },
+    check: (t, all) => {
+      const gateway = gatewayOf(all)
+      t.equal(readVariable(gateway, 'FURTHER'), '12345678')
+      t.match(gateway.env.find(({ name }) => name === 'POD')?.valueFrom, { fieldRef: { fieldPath: 'metadata.name' } })
+    }
+  },
+  {
+    name: 'numbers and truths of settings',
+    values: {
+      settings: {
+        GATEWAY_MAX_REQUEST_BODY_BYTES: 20_971_520,
+        GATEWAY_TRAFFIC_LOG_SAMPLE_RATE: 0.000001,
+        GATEWAY_ACCESS_LOG: true
+      }
+    },
+    check: (t, all) => {
+      const gateway = gatewayOf(all)
+      t.equal(readVariable(gateway, 'GATEWAY_MAX_REQUEST_BODY_BYTES'), '20971520')
+      t.equal(readVariable(gateway, 'GATEWAY_TRAFFIC_LOG_SAMPLE_RATE'), '0.000001')
+      t.equal(readVariable(gateway, 'GATEWAY_ACCESS_LOG'), 'true')
     }
   },
   {
@@ -200,6 +223,12 @@ for (const generation of ['helm3', 'helm4']) {
       t.match(refuse({ replicaCount: 3 }), /additional properties 'replicaCount' not allowed/)
       t.match(refuse({ settings: { GATEWAY_API_KEY: 'x' } }), /GATEWAY_API_KEY/)
       t.match(refuse({ drain: { seconds: 0 } }), /seconds/)
+      t.match(refuse({ metrics: { port: 8090 } }), /metrics\.port is 8090, the port of clients/)
+      t.match(
+        refuse({ autoscaling: { enabled: true }, resources: { requests: null } }),
+        /needs resources\.requests\.cpu/
+      )
+      t.match(refuse({ autoscaling: { enabled: true, minReplicas: 11 } }), /minReplicas is more/)
       t.match(
         refuse({ profile: { content: { proxy: 'http://user:word@proxy:3128' } } }),
         /profile\.content has an address/
@@ -219,6 +248,12 @@ for (const generation of ['helm3', 'helm4']) {
       })
     })
   })
+}
+
+function gatewayOf(all: readonly Manifest[]): Container {
+  const pod = findPod(all)
+  if (pod === undefined) throw new Error('There is no pod.')
+  return findGateway(pod)
 }
 
 function writeParent(parent: string): void {

@@ -21,7 +21,7 @@ interface Variable {
   valueFrom?: object
 }
 
-interface Container {
+export interface Container {
   name: string
   restartPolicy?: string
   env: Variable[]

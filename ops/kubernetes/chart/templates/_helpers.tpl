@@ -55,6 +55,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if and .Values.metrics.enabled .Values.metrics.port -}}true{{- end -}}
 {{- end -}}
 
+{{/* The text of a value of a variable. Helm holds every number as a float, whose own text is 2.097152e+07. */}}
+{{- define "llm-gateway.text" -}}
+{{- ternary . (toJson .) (kindIs "string" .) -}}
+{{- end -}}
+
 {{/* The names of the secrets that are not null. */}}
 {{- define "llm-gateway.secretNames" -}}
 {{- range $name := keys .Values.secrets | sortAlpha -}}
@@ -103,16 +108,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- range $name, $value := .Values.settings }}
 {{- if ne (toString $value) "" }}
 - name: {{ $name }}
-  value: {{ $value | toString | quote }}
+  value: {{ include "llm-gateway.text" $value | quote }}
 {{- end }}
 {{- end }}
-{{- with .Values.extraEnv }}
-{{ toYaml . }}
+{{- range .Values.extraEnv }}
+{{- if hasKey . "value" }}
+- name: {{ .name }}
+  value: {{ include "llm-gateway.text" .value | quote }}
+{{- else }}
+{{ toYaml (list .) }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
 {{/* What both kinds of container share, from the image to the mounts. */}}
 {{- define "llm-gateway.containerBase" -}}
+{{- $port := ternary .Values.sidecar.port 8090 (eq .Values.mode "sidecar") | int -}}
+{{- if and (include "llm-gateway.hasMetricsPort" .) (eq $port (int .Values.metrics.port)) -}}
+{{- fail (printf "metrics.port is %d, the port of clients; 0 serves the metrics there." $port) -}}
+{{- end -}}
 image: {{ include "llm-gateway.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 env:
