@@ -1,24 +1,14 @@
-// Writes THIRD_PARTY_NOTICES: the licenses of every package that an installation or the container has, and of what is bundled into the
-// dashboard and the documentation pages. Run it after a change of dependencies: `npm run notices`; a test fails where it was forgotten.
+// Writes THIRD_PARTY_NOTICES: the licenses of every shipped package. Run it after a change of dependencies: `npm run notices`; a test fails where
+// it was forgotten.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nameShipped, readShipped } from './shipped.ts'
 
 const root = join(import.meta.dirname, '../..')
 export const NOTICES = join(root, 'THIRD_PARTY_NOTICES')
-/** Development dependencies whose code is part of the build. */
-const BUNDLED = ['preact', 'swagger-ui-dist', 'uplot']
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)([-.].*)?$/i
 const RULE = '-'.repeat(80)
-
-interface Locked {
-  version: string
-  license?: string
-  dev?: boolean
-  devOptional?: boolean
-  optional?: boolean
-  link?: boolean
-}
 
 interface Package {
   name: string
@@ -38,21 +28,14 @@ export function writeNotices(): string {
 }
 
 function listPackages(): Package[] {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> }
-  const shipped = Object.entries(lock.packages).filter(([path, locked]) => path !== '' && isShipped(path, locked))
-  return shipped
-    .map(([path, { version, license = 'unknown', optional }]) => ({
-      name: `${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`,
-      license,
+  return [...readShipped()]
+    .map(([path, locked]) => ({
+      name: nameShipped(path, locked),
+      license: locked.license ?? 'unknown',
       // Some are binaries for other systems and not installed here.
-      text: optional ? '' : readLicense(join(root, path))
+      text: locked.optional ? '' : readLicense(join(root, path))
     }))
     .sort((left, right) => (left.name < right.name ? -1 : 1))
-}
-
-function isShipped(path: string, { dev, devOptional, link }: Locked): boolean {
-  if (BUNDLED.some(name => path === `node_modules/${name}`)) return true
-  return path.startsWith('node_modules/') && !dev && !devOptional && !link
 }
 
 function readLicense(folder: string): string {
