@@ -6,7 +6,7 @@ import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../shared/native-p
 import type { PriceList } from '../shared/prices.ts'
 import { createCredentials, type ProfileCredentials, type ProfileSet } from '../shared/profile.ts'
 import { computeConfigRevision } from '../shared/profile-revision.ts'
-import { describeIgnoredLines, isUtf16, parseDotenv } from '../shared/settings/dotenv.ts'
+import { describeBrokenNames, describeIgnoredLines, isUtf16, parseDotenv } from '../shared/settings/dotenv.ts'
 import { describeUnknownName, listSpellings, type ResolvedVariables } from '../shared/settings/resolve.ts'
 import { describeServiceLinks, splitServiceLinks } from '../shared/settings/service-links.ts'
 import {
@@ -213,13 +213,23 @@ function readDotenv(
   let text: string
   try {
     text = readTextFile(resolve(envFile ?? '.env'))
-  } catch {
-    const warnings = envFile === undefined ? [] : ['The file named by --env-path cannot be read; it is ignored.']
-    return { values: {}, warnings, refusals: [] }
+  } catch (error) {
+    return { values: {}, warnings: describeUnread(error, envFile), refusals: [] }
   }
   if (isUtf16(text)) return { values: {}, warnings: [], refusals: [WRONG_DOTENV] }
-  const { values, ignoredLines } = parseDotenv(text, environment)
-  return { values, warnings: describeIgnoredLines(ignoredLines), refusals: [] }
+  const { values, ignoredLines, brokenNames } = parseDotenv(text, environment)
+  return {
+    values,
+    warnings: [...describeIgnoredLines(ignoredLines), ...describeBrokenNames(brokenNames)],
+    refusals: []
+  }
+}
+
+/** There need be no file in the working directory, but one that another user alone may read would be missed without a word. */
+function describeUnread(error: unknown, envFile: string | undefined): string[] {
+  if (envFile !== undefined) return ['The file named by --env-path cannot be read; it is ignored.']
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'ENOENT' ? [] : ['The .env file of the working directory cannot be read; it is ignored.']
 }
 
 /** Settings of such a file would silently have their defaults. */

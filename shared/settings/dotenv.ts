@@ -9,12 +9,17 @@ type Lookup = (name: string) => string | undefined
 const ASSIGNMENT =
   /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(?:'([^']*)'|"((?:\\[\s\S]|[^"\\])*)"|([^\r\n]*))/gm
 
+/** What a byte that is no UTF-8 is read as. */
+const REPLACEMENT = '\uFFFD'
+
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
 export interface Dotenv {
   readonly values: Record<string, string>
   /** Numbers of the lines that are neither assignment nor comment, counted from 1. */
   readonly ignoredLines: readonly number[]
+  /** Names whose values hold bytes that are no UTF-8, as editors with a code page write them. */
+  readonly brokenNames: readonly string[]
 }
 
 /**
@@ -24,15 +29,18 @@ export interface Dotenv {
  */
 export function parseDotenv(text: string, environment: Readonly<Record<string, string | undefined>>): Dotenv {
   const values: Record<string, string> = Object.create(null)
+  const brokenNames = new Set<string>()
   const lookup: Lookup = name => environment[name] ?? values[name]
   for (const match of text.matchAll(ASSIGNMENT)) {
     const [, name, singleQuoted, doubleQuoted, bare] = match
     if (name === undefined) continue
+    const written = singleQuoted ?? doubleQuoted ?? stripComment(bare ?? '')
+    if (written.includes(REPLACEMENT)) brokenNames.add(name)
     if (singleQuoted !== undefined) values[name] = singleQuoted
     else if (doubleQuoted !== undefined) values[name] = expandQuoted(doubleQuoted, lookup)
-    else values[name] = expand(stripComment(bare ?? ''), lookup)
+    else values[name] = expand(written, lookup)
   }
-  return { values, ignoredLines: findIgnoredLines(text) }
+  return { values, ignoredLines: findIgnoredLines(text), brokenNames: [...brokenNames] }
 }
 
 /** Whether a text was read as UTF-8 and is UTF-16: its characters of ASCII have a byte of zero each. No `.env` file has such a byte otherwise. */
@@ -53,15 +61,22 @@ function findIgnoredLines(text: string): number[] {
 /** Returns a warning for each ignored line. It names the line and never its content, which may be part of a secret. */
 export function describeIgnoredLines(lines: readonly number[]): string[] {
   const warnings = lines
-    .slice(0, IGNORED_LINES_NAMED_MAX)
+    .slice(0, WARNINGS_MAX)
     .map(line => `Line ${line} of the .env file is not an assignment; it is ignored.`)
   const unnamed = lines.length - warnings.length
   if (unnamed > 0) warnings.push(`${unnamed} further lines of the .env file are not assignments; they are ignored.`)
   return warnings
 }
 
+/** Returns a warning for each value that is not what was written. */
+export function describeBrokenNames(names: readonly string[]): string[] {
+  return names
+    .slice(0, WARNINGS_MAX)
+    .map(name => `${name} in the .env file has characters that are not UTF-8: save the file as UTF-8.`)
+}
+
 /** Bounds the warnings about a file that is not a `.env` file at all. */
-const IGNORED_LINES_NAMED_MAX = 10
+const WARNINGS_MAX = 10
 
 function stripComment(bare: string): string {
   return bare.replace(/(^|[ \t])#.*$/, '').trim()

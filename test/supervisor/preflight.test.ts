@@ -465,3 +465,29 @@ t.test('a .env file in UTF-16 is refused in words, and one in UTF-8 with a byte 
   const plan = planRuntime({ environment: {}, options: { ...start, envFile: join(folder, 'utf8') } })
   t.equal(plan.settings.port, 9000)
 })
+
+t.test(
+  'a value of the .env file with bytes that are no UTF-8 is named, and a comment with such bytes is not',
+  async t => {
+    const text =
+      '# caf\xe9\nGATEWAY_API_KEY=caf\xe9 # \xe9\nGATEWAY_PORT=9000 # \xe9\nOTHER="\xe9"\nMORE=$' + '{OTHER}\n'
+    const folder = t.testdir({ page: Buffer.from(text, 'latin1') })
+    const { warnings, exitCode } = inspect({}, { envFile: join(folder, 'page') })
+    t.equal(exitCode, 0)
+    t.same(
+      warnings.filter(line => line.includes('UTF-8')).map(line => line.split(' ')[0]),
+      ['GATEWAY_API_KEY', 'OTHER']
+    )
+    t.notMatch(warnings.join(), 'caf')
+  }
+)
+
+t.test('a .env file of the working directory that cannot be read is named, and a missing one is not', async t => {
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  process.chdir(t.testdir({ with: { '.env': {} }, without: {} }))
+  process.chdir('with')
+  t.match(inspect({}).warnings, [/^The \.env file of the working directory cannot be read/])
+  process.chdir('../without')
+  t.same(inspect({}).warnings, [])
+})
