@@ -1,6 +1,6 @@
 // How large the input of a request is, before any tokenizer has seen it.
 
-import type { ContentPart, NormalizedRequest } from '../normalized/index.ts'
+import { measureRequest, type NormalizedRequest } from '../normalized/index.ts'
 
 export interface InputSize {
   /** Characters of all texts, calls, results and declarations, but for those below. */
@@ -15,42 +15,16 @@ export interface InputSize {
   mediaCount: number
 }
 
-/** Measures what the model has to read. Costs a look at every character; only definitions of tools are written for it. */
-export function measureInput({ messages, tools, output }: NormalizedRequest): InputSize {
+/** Measures what the model has to read. Costs a look at every character. */
+export function measureInput(request: NormalizedRequest): InputSize {
   const size: InputSize = { ascii: 0, letters: 0, ideographs: 0, repeatedBlanks: 0, mediaCount: 0 }
-  for (const { content } of messages) for (const part of content) addPart(size, part)
-  for (const tool of tools) {
-    if (tool.type !== 'function') continue
-    addText(size, tool.name)
-    addText(size, tool.description ?? '')
-    addJson(size, tool.parameters)
-  }
-  if (output?.type === 'json-schema') addJson(size, output.schema)
-  return size
-}
-
-function addPart(size: InputSize, part: ContentPart): void {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-    case 'reasoning':
-      addText(size, part.text)
-      return
-    case 'tool-call':
-      addText(size, part.name)
-      if (part.argumentsText === undefined) addJson(size, part.arguments)
-      else addText(size, part.argumentsText)
-      return
-    case 'tool-result':
-      for (const inner of part.content) addPart(size, inner)
-      return
-    default:
+  measureRequest(request, {
+    addText: text => addText(size, text),
+    addMedia() {
       size.mediaCount += 1
-  }
-}
-
-function addJson(size: InputSize, value: unknown): void {
-  addText(size, JSON.stringify(value) ?? '')
+    }
+  })
+  return size
 }
 
 const BLANK = 0x20

@@ -1,6 +1,6 @@
 // How many tokens a request is reserved for, and how many were used where a provider reports none (keys.md 2). Never a tokenizer: the
 // figures only have to be alike for all requests.
-import type { ContentPart, NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
+import { measureRequest, type NormalizedEvent, type NormalizedRequest, type TextMeasure } from '../normalized/index.ts'
 
 export interface TokenEstimate {
   readonly input: number
@@ -14,10 +14,26 @@ const MEDIA_TOKENS = 1000
 /** Of a request that sets no limit. */
 const OUTPUT_TOKENS = 1024
 
-/** Text in bytes, and media by their number. */
-interface Measure {
-  bytes: number
-  media: number
+/** Counts text in bytes, and media by their number. */
+class Measure implements TextMeasure {
+  #bytes = 0
+  #media = 0
+
+  addText(text: string): void {
+    this.#bytes += Buffer.byteLength(text)
+  }
+
+  addMedia(): void {
+    this.#media += 1
+  }
+
+  get tokens(): number {
+    return tokensOfBytes(this.#bytes) + this.#media * MEDIA_TOKENS
+  }
+}
+
+function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
 
 /**
@@ -26,45 +42,33 @@ interface Measure {
  * @param outputTokensMax what the alias allows.
  */
 export function estimateChat(
-  { isStandIn, messages, tools, output, sampling }: NormalizedRequest & { isStandIn?: true },
+  request: NormalizedRequest & { isStandIn?: true },
   { bodyBytes, outputTokensMax = Number.POSITIVE_INFINITY }: { bodyBytes: number; outputTokensMax?: number | undefined }
 ): TokenEstimate {
-  const wanted = Math.min(sampling.maxOutputTokens ?? OUTPUT_TOKENS, outputTokensMax)
-  if (isStandIn === true) return { input: countTokens({ bytes: bodyBytes, media: 0 }), output: wanted }
-  const measure: Measure = { bytes: 0, media: 0 }
-  for (const { content } of messages) for (const part of content) addPart(measure, part)
-  for (const tool of tools) {
-    if (tool.type !== 'function') continue
-    addText(measure, tool.name)
-    addText(measure, tool.description ?? '')
-    addJson(measure, tool.parameters)
-  }
-  if (output?.type === 'json-schema') addJson(measure, output.schema)
-  return { input: countTokens(measure), output: wanted }
+  const wanted = Math.min(request.sampling.maxOutputTokens ?? OUTPUT_TOKENS, outputTokensMax)
+  if (request.isStandIn === true) return { input: tokensOfBytes(bodyBytes), output: wanted }
+  const measure = new Measure()
+  measureRequest(request, measure)
+  return { input: measure.tokens, output: wanted }
 }
 
 /** The estimate of embeddings, which have an input alone. */
 export function estimateTexts(texts: readonly string[]): TokenEstimate {
-  const measure: Measure = { bytes: 0, media: 0 }
-  for (const text of texts) addText(measure, text)
-  return { input: countTokens(measure), output: 0 }
+  const measure = new Measure()
+  for (const text of texts) measure.addText(text)
+  return { input: measure.tokens, output: 0 }
 }
 
 /** Counts what a response generates, event by event. */
-export interface GeneratedTokens {
-  readonly tokens: number
-  add(events: readonly NormalizedEvent[]): void
-}
+export class GeneratedTokens {
+  readonly #measure = new Measure()
 
-export function createGeneratedTokens(): GeneratedTokens {
-  const measure: Measure = { bytes: 0, media: 0 }
-  return {
-    get tokens() {
-      return countTokens(measure)
-    },
-    add(events) {
-      for (const event of events) addEvent(measure, event)
-    }
+  get tokens(): number {
+    return this.#measure.tokens
+  }
+
+  add(events: readonly NormalizedEvent[]): void {
+    for (const event of events) addEvent(this.#measure, event)
   }
 }
 
@@ -73,47 +77,15 @@ function addEvent(measure: Measure, event: NormalizedEvent): void {
     case 'text-delta':
     case 'reasoning-delta':
     case 'refusal-delta':
-      addText(measure, event.text)
+      measure.addText(event.text)
       return
     case 'tool-call-start':
-      addText(measure, event.name)
+      measure.addText(event.name)
       return
     case 'tool-call-delta':
-      addText(measure, event.arguments)
+      measure.addText(event.arguments)
       return
     case 'file':
-      measure.media += 1
+      measure.addMedia()
   }
-}
-
-function addPart(measure: Measure, part: ContentPart): void {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-    case 'reasoning':
-      addText(measure, part.text)
-      return
-    case 'tool-call':
-      addText(measure, part.name)
-      if (part.argumentsText === undefined) addJson(measure, part.arguments)
-      else addText(measure, part.argumentsText)
-      return
-    case 'tool-result':
-      for (const inner of part.content) addPart(measure, inner)
-      return
-    default:
-      measure.media += 1
-  }
-}
-
-function addJson(measure: Measure, value: unknown): void {
-  addText(measure, JSON.stringify(value) ?? '')
-}
-
-function addText(measure: Measure, text: string): void {
-  measure.bytes += Buffer.byteLength(text)
-}
-
-function countTokens({ bytes, media }: Measure): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN) + media * MEDIA_TOKENS
 }

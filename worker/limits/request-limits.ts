@@ -4,7 +4,7 @@ import type { LeaseAmounts, LimitName, Meters, Settlement } from '../../shared/l
 import { computeCostNanos, type Price, settleWholes } from '../../shared/prices.ts'
 import { joinUsage, type NormalizedEvent, type NormalizedUsage } from '../normalized/index.ts'
 import { countAmounts } from './amounts.ts'
-import { createGeneratedTokens, type TokenEstimate } from './estimate-tokens.ts'
+import { GeneratedTokens, type TokenEstimate } from './estimate-tokens.ts'
 import type { KeyAccount, Reservation } from './key-account.ts'
 import type { LimitState, RunningLimitState } from './limit-state.ts'
 
@@ -42,7 +42,7 @@ const NO_USAGE: NormalizedUsage = {
 export class RequestLimits implements RunningLimitState {
   readonly limitedKey: LimitedKey
   readonly #account: KeyAccount
-  readonly #generated = createGeneratedTokens()
+  readonly #generated = new GeneratedTokens()
   #estimate = NO_ESTIMATE
   /** What the provider has counted of the input before the first content. */
   #startedInputTokens: number | undefined

@@ -1,13 +1,12 @@
 // The normalized form `gateway.normalized.v1`: the language between the client faces and the provider faces.
 
-export type { FeatureAcceptance, ProviderAcceptance, RequestFeature } from './acceptance.ts'
+export type { ProviderAcceptance, RequestFeature } from './acceptance.ts'
 export { findFeatureUse, pathOfMedia, requestFeatures } from './acceptance.ts'
 export { assertNever } from './assert.ts'
-export type { CallCollectorOptions, CallIdentity, CallPiece } from './call-collector.ts'
 export { CallCollector, WAITING_CHARACTERS_MAX } from './call-collector.ts'
 export type * from './content.ts'
 export type * from './embeddings.ts'
-export type { ErrorPlace, GatewayErrorOptions, ReachedLimit } from './error.ts'
+export type { ErrorPlace, GatewayErrorOptions } from './error.ts'
 export {
   GatewayError,
   invalidRequest,
@@ -21,7 +20,6 @@ export type { ToolCallHead } from './event-assembler.ts'
 export { EventAssembler } from './event-assembler.ts'
 export type { FieldName, FieldPaths } from './field-paths.ts'
 export { dropLaterCalls } from './first-call.ts'
-export type { GeneratedFileKind } from './generated-file.ts'
 export { findFileKind } from './generated-file.ts'
 export { GrowingText } from './growing-text.ts'
 export type { JsonObject, JsonValue } from './json.ts'
@@ -42,6 +40,7 @@ export { findNewestEntry, findNewestTurn, isUserTurn } from './newest-turn.ts'
 export type * from './request.ts'
 export { NORMALIZED_VERSION } from './request.ts'
 export { assertBounded } from './request-bounds.ts'
+export { measureRequest, type TextMeasure } from './request-texts.ts'
 export type * from './response.ts'
 export { accumulateEvents, countCharacters, createResponseAccumulator } from './response.ts'
 export {
@@ -60,6 +59,5 @@ export type { StopSequenceFilter } from './stop-sequences.ts'
 export { createStopSequenceFilter } from './stop-sequences.ts'
 export type * from './tool.ts'
 export { flattenToolName, selectCallableTools } from './tool.ts'
-export type { ToolCallIdentity } from './tool-call-id.ts'
 export { isGatewayCallId, readToolCallId, writeToolCallId } from './tool-call-id.ts'
 export { joinUsage, type NormalizedUsage } from './usage.ts'

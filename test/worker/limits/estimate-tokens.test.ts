@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createGeneratedTokens, estimateChat, estimateTexts } from '../../../worker/limits/estimate-tokens.ts'
+import { estimateChat, estimateTexts, GeneratedTokens } from '../../../worker/limits/estimate-tokens.ts'
 import type { ContentPart, NormalizedRequest } from '../../../worker/normalized/index.ts'
 
 const request = (changes: Partial<NormalizedRequest>) =>
@@ -50,7 +50,7 @@ t.test('keys 8: texts of embeddings are rounded together', async t => {
 })
 
 t.test('keys 8: what a response generates is counted over its pieces', async t => {
-  const generated = createGeneratedTokens()
+  const generated = new GeneratedTokens()
   for (const piece of ['a', 'b', 'c', 'd', 'e']) generated.add([{ type: 'text-delta', text: piece }])
   t.equal(generated.tokens, 2)
   generated.add([{ type: 'reasoning-delta', text: 'xyz' }, { type: 'text-end' }])
