@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import type { Issued } from './certificates.ts'
 import { findFreePort } from './free-port.ts'
 import { findAccount, type PostgresServer } from './postgres.ts'
 import { findProgram, whyWithout } from './programs.ts'
+import { waitForLine } from './ready-line.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 /** The reason to skip a test; false where PgBouncer is installed. */
@@ -20,7 +20,7 @@ export interface PgBouncerOptions {
   readonly certificate?: Issued
 }
 
-const READY = 'process up'
+const READY = /process up/
 
 /** Starts a pool that stops with the test. Returns the DSN of a database behind it. */
 export async function startPgBouncer(
@@ -69,20 +69,7 @@ export async function startPgBouncer(
     pool.kill('SIGTERM')
     await exited
   })
-  await waitUntilReady(pool.stderr)
+  await waitForLine(pool.stderr, READY, 'PgBouncer')
   const userinfo = `${server.user}:${server.password}`
   return (database = server.database) => `postgres://${userinfo}@${server.host}:${port}/${database}`
-}
-
-/** Reads on afterwards, so that the pool never waits for a full pipe. */
-function waitUntilReady(stderr: NodeJS.ReadableStream): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const output: string[] = []
-  createInterface({ input: stderr })
-    .on('line', line => {
-      if (line.includes(READY)) resolve()
-      output.push(line)
-    })
-    .on('close', () => reject(new Error(`PgBouncer did not start: ${output.join('\n').slice(-2000)}`)))
-  return promise
 }

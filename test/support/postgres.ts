@@ -7,9 +7,9 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
-import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { findFreePort } from './free-port.ts'
+import { waitForLine } from './ready-line.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 export interface PostgresServer {
@@ -28,7 +28,7 @@ export interface PostgresServer {
 /** Postgres refuses to run as root. This user is on every system and owns nothing. */
 const UNPRIVILEGED = 'nobody'
 const OTHERS_MAY_ENTER = 0o001
-const READY = 'database system is ready to accept connections'
+const READY = /database system is ready to accept connections/
 const FLAGS = ['unix_socket_directories=', 'listen_addresses=127.0.0.1', 'fsync=off']
 
 /**
@@ -79,7 +79,7 @@ export async function startPostgres(t: Test, options: { isOfSystem?: boolean } =
       server.kill('SIGINT')
       await exited
     }
-    await waitUntilReady(server.stderr)
+    await waitForLine(server.stderr, READY, 'Postgres')
   }
   t.teardown(() => stop())
   await start()
@@ -112,17 +112,4 @@ function findPrograms(copy: string | undefined): string {
 function canOthersEnter(folder: string): boolean {
   const isOpen = (statSync(folder).mode & OTHERS_MAY_ENTER) !== 0
   return isOpen && (dirname(folder) === folder || canOthersEnter(dirname(folder)))
-}
-
-/** Reads on afterwards, so that the server never waits for a full pipe. */
-function waitUntilReady(stderr: NodeJS.ReadableStream): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const output: string[] = []
-  createInterface({ input: stderr })
-    .on('line', line => {
-      if (line.includes(READY)) resolve()
-      output.push(line)
-    })
-    .on('close', () => reject(new Error(`Postgres did not start: ${output.join('\n').slice(-2000)}`)))
-  return promise
 }

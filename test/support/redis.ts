@@ -1,11 +1,11 @@
 // A real Redis or Valkey server for one test, started by the test itself.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { createClient } from '@redis/client'
 import type { Test } from 'tap'
 import { findFreePort } from './free-port.ts'
 import { findProgram, whyWithout, whyWithoutProgram } from './programs.ts'
+import { waitForLine } from './ready-line.ts'
 import { createTemporaryFolder } from './temporary.ts'
 
 /** The reason to skip a test of shared counters; false where a server is installed. */
@@ -59,7 +59,7 @@ export async function startRedis(t: Test, options: RedisOptions = {}): Promise<R
       server.kill('SIGKILL')
       await exited
     }
-    await waitUntilReady(server.stdout)
+    await waitForLine(server.stdout, /ready to accept connections/i, program)
   }
 
   await start()
@@ -88,17 +88,4 @@ export async function startRedis(t: Test, options: RedisOptions = {}): Promise<R
     pause: () => send('SIGSTOP'),
     resume: () => send('SIGCONT')
   }
-}
-
-/** Reads on afterwards, so that the server never waits for a full pipe. */
-function waitUntilReady(stdout: NodeJS.ReadableStream): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const output: string[] = []
-  createInterface({ input: stdout })
-    .on('line', line => {
-      if (/ready to accept connections/i.test(line)) resolve()
-      output.push(line)
-    })
-    .on('close', () => reject(new Error(`The server did not start: ${output.join('\n').slice(-2000)}`)))
-  return promise
 }
