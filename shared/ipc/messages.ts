@@ -34,7 +34,7 @@ import {
   tlsPair
 } from './schemas.ts'
 
-export { type ContentOf, createMessage, IPC_VERSION, type MessageOf } from './checks.ts'
+export { type ContentOf, createMessage, type MessageOf } from './checks.ts'
 export type { ListenOptions, TlsPair } from './schemas.ts'
 
 /** Longest detail of a failed start, in characters: one line for the operator. */

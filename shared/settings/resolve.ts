@@ -84,7 +84,7 @@ function findText(
   const row = settingsTable[name]
   for (const candidate of [name, ...row.aliases]) {
     const text = given.get(candidate)
-    const isGiven = text !== undefined && (text !== '' || row.type.acceptsEmpty)
+    const isGiven = text !== undefined && text !== ''
     if (candidate === name && row.isSecret) {
       const file = given.get(`${name}_FILE`)
       if (file !== undefined && file !== '') return isGiven ? bothGiven(name) : readSecret(name, file, options)

@@ -13,8 +13,6 @@ export interface SettingType<T> {
   /** The text of the type column in the documentation. */
   readonly words: string
   readonly schema: z.ZodType<T, string>
-  /** Free text may be empty; for every other type an empty value counts as unset. */
-  readonly acceptsEmpty: boolean
 }
 
 /** A timer of Node counts at most 2^31 - 1 ms; one with a longer delay fires immediately. */
@@ -33,14 +31,14 @@ class Expected {
   }
 }
 
-function settingType<T>(words: string, read: Reader<T>, acceptsEmpty = false): SettingType<T> {
+function settingType<T>(words: string, read: Reader<T>): SettingType<T> {
   const schema = z.string().transform((text, context): T => {
     const value = read(text)
     if (!(value instanceof Expected)) return value
     context.addIssue({ code: 'custom', message: `must be ${value.words}` })
     return z.NEVER
   })
-  return { words, schema, acceptsEmpty }
+  return { words, schema }
 }
 
 const TRUE_WORDS = new Set(['1', 'true', 't', 'yes', 'y', 'on'])
@@ -52,9 +50,6 @@ export const boolean: SettingType<boolean> = settingType('boolean', text => {
   if (FALSE_WORDS.has(word)) return false
   return new Expected('a boolean (true or false, yes or no, on or off, 1 or 0)')
 })
-
-/** Free text, not changed and possibly empty. */
-export const text: SettingType<string> = settingType('text', value => value, true)
 
 /** Text for which an empty value has no meaning, such as a model name: empty counts as unset. */
 export const name: SettingType<string> = settingType('text', value => value)

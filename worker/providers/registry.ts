@@ -12,7 +12,7 @@ import { nativeKind } from './native/index.ts'
 import type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
 import type { ExecutorPool, Executors } from './types.ts'
 
-export type { ExecutorDependencies, ProviderKindRegistration } from './provider-kind.ts'
+export type { ProviderKindRegistration } from './provider-kind.ts'
 
 export type ProviderKinds = Readonly<Record<string, ProviderKindRegistration>>
 

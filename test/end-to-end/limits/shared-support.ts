@@ -64,6 +64,3 @@ export async function ask({ url }: Pick<ServingGateway, 'url'>): Promise<Asked> 
   const response = await post(`${url}/v1/chat/completions`, body, { authorization: `Bearer ${SECRET}` })
   return { status: response.status, sentMs, answeredMs: performance.now(), response }
 }
-
-/** How many of these were admitted. */
-export const countAdmitted = (asked: readonly Asked[]) => asked.filter(({ status }) => status === 200).length

@@ -109,7 +109,6 @@ export const responseSchema = z.looseObject({
   safety_identifier: text.nullable(),
   prompt_cache_key: text.nullable()
 })
-export type ResponseObject = z.infer<typeof responseSchema>
 
 /** What `POST /responses/compact` returns. */
 export const compactionSchema = z.looseObject({

@@ -24,7 +24,6 @@ import { createNativeExecutorPool } from './executor-pool.ts'
 import { readNativeOptions } from './options.ts'
 import { createParallelOptionFallback } from './parallel-option.ts'
 
-export { TransportConfigurationError } from './connections.ts'
 export { readNativeOptions } from './options.ts'
 
 export interface NativeKindOptions {

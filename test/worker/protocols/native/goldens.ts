@@ -1,7 +1,6 @@
 // Reads every golden of a contract, at once, cut at bytes of it and at every byte, and compares the events with the expected ones.
 
 import t from 'tap'
-import { accumulateEvents, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import { cutsOf } from '../../../support/properties.ts'
 import { checkGrammar } from '../../normalized/grammar.ts'
 import { listGoldens, type NativeFace, readStream, readWhole, type Setup, writeLines } from './support.ts'
@@ -39,10 +38,4 @@ export function testGoldens(
       t.equal(writeLines(readStream(face, single, setup)), lines, 'byte by byte')
     })
   }
-}
-
-/** The accumulated response, without members that a stream and a whole response may report at different times. */
-export function summarise(events: readonly NormalizedEvent[]): unknown {
-  const { items, usage, finish, state } = accumulateEvents(events)
-  return { items, usage, finish, state }
 }

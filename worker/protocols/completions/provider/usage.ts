@@ -26,22 +26,6 @@ export function readUsage(raw: unknown): NormalizedUsage | null {
 }
 
 /**
- * True where the counts of the wire mean to a client what they were read as. Reasoning beside the
- * completion, a part that is larger than its whole, a missing total and cached tokens in another
- * member do not: a client would count them wrong (field-lessons.md D3).
- */
-export function isUsagePlain(raw: unknown, usage = readUsage(raw)): boolean {
-  if (usage === null || !isJsonObject(raw)) return true
-  const details = raw.completion_tokens_details
-  return (
-    usage.outputTokens === readCount(raw.completion_tokens) &&
-    usage.totalTokens === readCount(raw.total_tokens) &&
-    usage.reasoningTokens === detailOf(details, 'reasoning_tokens') &&
-    usage.cacheReadTokens === detailOf(raw.prompt_tokens_details, 'cached_tokens')
-  )
-}
-
-/**
  * All output tokens. Some services count reasoning beside the completion: then only all three
  * counts add up to the total (field-lessons.md D3).
  */

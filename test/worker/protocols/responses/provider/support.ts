@@ -45,12 +45,6 @@ export function readWhole(body: Uint8Array, setup: Setup = {}): NormalizedEvent[
   }
 }
 
-/** The detailed id of the error that ends a response; undefined for a response that ends well. */
-export function findCause(events: readonly NormalizedEvent[]): unknown {
-  const last = events.at(-1)
-  return last?.type === 'error' ? last.error.cause : undefined
-}
-
 const head = {
   id: 'resp_1',
   object: 'response',
