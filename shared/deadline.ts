@@ -19,3 +19,15 @@ export async function withDeadline(work: Promise<unknown>, ms: number, expired?:
     clearTimeout(timer)
   }
 }
+
+/**
+ * Divides one bound among steps that follow each other. The function that it returns says how long a step may take that wants so many
+ * milliseconds: less, when earlier ones have used up the whole, but never less than `leastMs`.
+ */
+export function shareDeadline(
+  wholeMs: number,
+  nowMs = () => performance.now()
+): (ms: number, leastMs?: number) => number {
+  const endMs = nowMs() + wholeMs
+  return (ms, leastMs = 0) => Math.max(leastMs, Math.min(ms, endMs - nowMs()))
+}

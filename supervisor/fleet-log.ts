@@ -42,6 +42,12 @@ export function logKeeperEvent(log: Logger, event: KeeperEvent, { name, workerId
         `A ${name} does not acknowledge pings and is killed`
       )
       break
+    case 'exit-forced':
+      log.info(
+        { event: `${name}_exit_forced`, ...ids, [`${name}_pid`]: event.pid },
+        `${title} has closed everything and is slow to exit, so it is killed`
+      )
+      break
     case 'channel-error':
       log.warn({ event: `${name}_channel_error`, ...ids, err: event.error }, `A message to a ${name} was lost`)
       break

@@ -199,6 +199,7 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
         onEvent({ kind: 'workers-keep-dying' })
         break
       case 'unresponsive':
+      case 'exit-forced':
       case 'channel-error':
       case 'restart-planned':
         break
@@ -230,9 +231,9 @@ export function createFleet(dependencies: FleetDependencies, options: FleetOptio
     },
     // Handled where its socket is known.
     'listener-shared': () => undefined,
-    // No step waits for one worker alone: listeners close together, and a closed worker exits.
+    // No step waits for one worker alone: listeners close together.
     'listener-closed': () => undefined,
-    closed: () => undefined
+    closed: (_, { keeper }) => keeper.expectExit()
   }
 
   function forget(member: Member): void {

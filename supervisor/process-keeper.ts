@@ -16,6 +16,12 @@ export interface HealthPolicy {
  */
 export const DEFAULT_HEALTH_POLICY: HealthPolicy = Object.freeze({ pingIntervalMs: 5_000, unansweredPingsMax: 6 })
 
+/**
+ * How long a process that has closed everything it owns may take to exit. It writes compiled code for later starts then, and joins its
+ * threads: with other processes in the way that takes seconds, and nobody waits for it.
+ */
+const EXIT_MS_MAX = 1_000
+
 export type KeeperEvent =
   /** A process is about to be forked; state about an earlier process is invalid. */
   | { readonly kind: 'forking' }
@@ -24,6 +30,8 @@ export type KeeperEvent =
   | { readonly kind: 'not-ready-in-time' }
   /** The process is killed next. */
   | { readonly kind: 'unresponsive'; readonly pid: number | undefined }
+  /** It has closed everything and does not exit. The process is killed next. */
+  | { readonly kind: 'exit-forced'; readonly pid: number | undefined }
   | { readonly kind: 'channel-error'; readonly error: Error }
   | { readonly kind: 'fork-failed'; readonly error: unknown }
   | ({ readonly kind: 'exited'; readonly pid: number | undefined } & ProcessExit)
@@ -66,6 +74,8 @@ export interface ProcessKeeper {
    * close.
    */
   stopWatching(): void
+  /** The process has closed everything that it owns. It is killed unless it exits soon: nothing is lost with it. */
+  expectExit(): void
   kill(): void
 }
 
@@ -82,6 +92,7 @@ export function createProcessKeeper(dependencies: KeeperDependencies, options: K
   let startTimer: NodeJS.Timeout | undefined
   let pingTimer: NodeJS.Timeout | undefined
   let restartTimer: NodeJS.Timeout | undefined
+  let exitTimer: NodeJS.Timeout | undefined
 
   function fork(): void {
     isReady = false
@@ -119,6 +130,7 @@ export function createProcessKeeper(dependencies: KeeperDependencies, options: K
     child = undefined
     isReady = false
     stopWatching()
+    clearTimeout(exitTimer)
   }
 
   function restart(): void {
@@ -186,6 +198,11 @@ export function createProcessKeeper(dependencies: KeeperDependencies, options: K
       canRestart = true
     },
     stopWatching,
+    expectExit() {
+      if (child === undefined) return
+      clearTimeout(exitTimer)
+      exitTimer = setTimeout(() => killAfter({ kind: 'exit-forced', pid: child?.pid }), EXIT_MS_MAX)
+    },
     kill: () => child?.kill()
   }
 }

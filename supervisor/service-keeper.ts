@@ -168,6 +168,7 @@ export function createServiceKeeper(
         owner = dependencies.nextOwner()
         break
       case 'unresponsive':
+      case 'exit-forced':
       case 'channel-error':
       case 'restart-planned':
         break
@@ -188,6 +189,9 @@ export function createServiceKeeper(
         break
       case 'service-failed':
         fail(message.reason, message.detail)
+        break
+      case 'service-closed':
+        keeper.expectExit()
         break
       case 'pong':
         keeper.reportPong()

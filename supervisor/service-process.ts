@@ -183,7 +183,8 @@ export function runService(service: Service, host: ChildHost): void {
     reportMetrics()
     if (!host.isConnected) await removeSocketFolder()
     await runtimeLog?.drained()
-    host.exit(exitCode)
+    if (host.isConnected) send({ kind: 'service-closed' }, () => host.exit(exitCode))
+    else host.exit(exitCode)
   }
 
   /** The supervisor removes it; after a crash of the supervisor it would stay. The last service leaves an empty folder. */

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { CompactionKey } from '../shared/compaction-key.ts'
-import { withDeadline } from '../shared/deadline.ts'
+import { shareDeadline, withDeadline } from '../shared/deadline.ts'
 import type { ListeningHandle } from '../shared/ipc/listening-handle.ts'
 import { createKeyRing, type KeyRing } from '../shared/keys/key-ring.ts'
 import type { KeySet } from '../shared/keys/key-set.ts'
@@ -107,11 +107,21 @@ export interface WorkerApp {
   close(): Promise<void>
 }
 
-/** How long the last responses may take to be stored: the whole close ends within five seconds. */
-const STORED_TIMEOUT_MS = 1500
-
+/**
+ * The whole close: the supervisor gives all processes five seconds together, and the writer stores the last records after the workers have
+ * exited.
+ */
+const CLOSE_MS_MAX = 3000
+/** How long the last responses may take to be stored. */
+const STORED_MS_MAX = 1500
+const OBSERVERS_MS_MAX = 2000
+/** How long the writer may take for the last records, and how long in any case: what it does not take is lost. */
+const TRAFFIC_MS_MAX = 2000
+const TRAFFIC_MS_MIN = 500
 /** How long upstream connections may take to close before they are destroyed. */
-const GRACEFUL_CLOSE_TIMEOUT_MS = 3000
+const GRACEFUL_CLOSE_MS_MAX = 2500
+/** How long threads may take to end. Nobody waits for what they do: those that go on end with the process. */
+const THREADS_MS_MAX = 500
 
 /** What a worker can do, as the registries of the product list it, and observers that no setting switches on. */
 export interface WorkerAppParts {
@@ -194,18 +204,19 @@ export async function createWorkerApp(
     whenIdle: drainGate.whenIdle,
     cancelActive: drainGate.cancelActive,
     async close() {
+      const share = shareDeadline(CLOSE_MS_MAX)
       await application.close()
       // What was generated of cut streams is stored before the store is closed.
-      if (runtime.memory !== undefined) await withDeadline(drainGate.whenIdle(), STORED_TIMEOUT_MS, undefined)
-      // Together, because each may take its time and the whole close must end within five seconds.
+      if (runtime.memory !== undefined) await withDeadline(drainGate.whenIdle(), share(STORED_MS_MAX))
       const executorsClosed = closeExecutors(runtime.executors)
-      await Promise.all(observers.map(observer => observer.close?.()))
+      const observersMs = share(OBSERVERS_MS_MAX)
+      await Promise.all(observers.map(observer => observer.close?.(observersMs)))
       // After the observers: its threads redact what they have captured.
-      await translator.close()
-      await executorsClosed
+      const threadsEnded = withDeadline(translator.close(), THREADS_MS_MAX)
+      // Every request that ended has its record now.
+      await traffic?.close(share(TRAFFIC_MS_MAX, TRAFFIC_MS_MIN))
+      await Promise.all([executorsClosed, threadsEnded])
       health.close()
-      // Last, because every request that ended has its record now.
-      await traffic?.close()
       storeLink?.close()
       probes?.close()
     }
@@ -356,9 +367,9 @@ function createRuntime(
   }
 }
 
-/** Closes upstream connections gracefully, then destroys those that are still open: the whole close must end within five seconds. */
+/** Closes upstream connections gracefully, then destroys those that are still open. */
 async function closeExecutors(executors: Executors): Promise<void> {
   const closed = executors.close().then(() => true)
-  const isClosed = await withDeadline(closed, GRACEFUL_CLOSE_TIMEOUT_MS, false)
+  const isClosed = await withDeadline(closed, GRACEFUL_CLOSE_MS_MAX, false)
   if (!isClosed) await executors.destroy()
 }

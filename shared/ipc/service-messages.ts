@@ -28,7 +28,7 @@ const toServiceChecks = {
     isQuiet: z.boolean(),
     hasMetrics: z.boolean()
   }),
-  /** Finish and close everything, then exit. Acknowledged by the exit of the process. */
+  /** Finish and close everything, then exit. Acknowledged by `service-closed` and the exit of the process. */
   'close-service': hasNoFields,
   'reopen-log': hasNoFields,
   /** Acknowledged by `pong`. */
@@ -49,6 +49,8 @@ const fromServiceChecks = {
     reason: z.enum(['configuration', 'internal']),
     detail: z.string().max(FAILURE_DETAIL_MAX)
   }),
+  /** Everything is closed; the exit follows. */
+  'service-closed': hasNoFields,
   /** `null`: the place of the counters gave no answer in time, or this process has none. */
   'counters-reply': hasFields({ requestId: count, answers: counterAnswers.nullable() }),
   ...reportChecks

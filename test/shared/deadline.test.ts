@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withDeadline } from '../../shared/deadline.ts'
+import { shareDeadline, withDeadline } from '../../shared/deadline.ts'
 
 const never = new Promise<never>(() => undefined)
 
@@ -21,4 +21,16 @@ t.test('a deadline that is not needed keeps no process alive', async t => {
   const timersBefore = process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
   await withDeadline(Promise.resolve(), 60_000)
   t.equal(process.getActiveResourcesInfo().filter(name => name === 'Timeout').length, timersBefore)
+})
+
+t.test('steps share one bound, and a step with a least time has it in any case', t => {
+  let nowMs = 100
+  const share = shareDeadline(3000, () => nowMs)
+  t.equal(share(2000), 2000)
+  nowMs += 2000
+  t.equal(share(2000), 1000)
+  nowMs += 1000
+  t.equal(share(2000), 0)
+  t.equal(share(2000, 500), 500)
+  t.end()
 })

@@ -83,6 +83,36 @@ t.test('a process that is not ready in time is killed, and started again when it
   t.same(events, ['forking', 'not-ready-in-time', 'exited', 'restart-planned', 'forking'])
 })
 
+t.test('a process that has closed everything is killed where it does not exit soon', async t => {
+  const { keeper, latest, exit, events } = createKept(t)
+  keeper.start()
+  keeper.reportReady()
+  keeper.stopRestarting()
+  keeper.stopWatching()
+  keeper.expectExit()
+  mock.timers.tick(999)
+  t.equal(latest().isKilled, false)
+  mock.timers.tick(1)
+  t.equal(latest().isKilled, true)
+  exit()
+  t.same(events, ['forking', 'exit-forced', 'exited'])
+})
+
+t.test('a process that exits in time after its close is not killed, nor is the one after it', async t => {
+  const { keeper, latest, processes, exit, events } = createKept(t)
+  keeper.start()
+  keeper.expectExit()
+  mock.timers.tick(999)
+  exit()
+  keeper.expectExit()
+  mock.timers.tick(99)
+  keeper.reportReady()
+  t.equal(processes.length, 2)
+  mock.timers.tick(2)
+  t.equal(latest().isKilled, false)
+  t.same(events, ['forking', 'exited', 'restart-planned', 'forking'])
+})
+
 t.test('the delay grows with each exit in a row, and a long run starts a new count', async t => {
   const { keeper, processes, exit } = createKept(t, { exitsInWindowMax: 99, stableUptimeMs: 5000 })
   keeper.start()

@@ -104,6 +104,7 @@ t.test('a service is configured once, answers pings and reports its metrics unti
   post({ kind: 'close-service' })
   await waitUntil(() => exits.length > 0, 'the process has exited')
   t.same(exits, [0])
+  t.equal(kinds().at(-1), 'service-closed')
   t.equal(kinds().filter(kind => kind === 'service-ready').length, 1)
 })
 

@@ -23,6 +23,7 @@ function createKeeper(note: (what: string) => void, isReady: boolean) {
     stopRestarting: () => note('final'),
     allowRestarting: () => note('restarted'),
     stopWatching: () => undefined,
+    expectExit: () => undefined,
     kill: () => note('kill')
   }
 }

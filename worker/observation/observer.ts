@@ -309,8 +309,8 @@ export interface RequestObserver {
   /** The response is complete or its connection is closed. */
   closed?(request: RequestView, facts: ClosedFacts): void
   /**
-   * The worker closes and no request is open any more: hand over what is kept. Ends within five
-   * seconds and never rejects.
+   * The worker closes and no request is open any more: hand over what is kept. Ends within so many milliseconds, or within a bound of its
+   * own below five seconds, and never rejects.
    */
-  close?(): Promise<void>
+  close?(withinMs: number): Promise<void>
 }

@@ -19,8 +19,6 @@ const WINDOW_CHARACTERS = 16 * 1024 * 1024
 const ASK_TIMEOUT_MS = 35_000
 const RETRY_MIN_MS = 20
 const RETRY_MAX_MS = 1_000
-/** How long records of a worker that closes have to reach the writer. */
-const FLUSH_MS_MAX = 2_000
 
 const DROP_TEXTS: Readonly<Record<DropReason, string>> = {
   queue_full: 'Traffic log queue is full; dropping event',
@@ -32,8 +30,8 @@ export interface TrafficLink {
   /** Undefined while the traffic log is off: then the connection only asks. */
   readonly outbox: Outbox | undefined
   readonly connection: WriterConnection
-  /** Hands over what is left, for a bounded time, and ends the connection. */
-  close(): Promise<void>
+  /** Hands over what is left, within so many milliseconds, and ends the connection. What the writer does not take is counted as lost. */
+  close(withinMs: number): Promise<void>
 }
 
 export interface TrafficLinkDependencies {
@@ -64,12 +62,12 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
   return {
     outbox,
     connection,
-    async close() {
+    async close(withinMs) {
       endReport()
       if (outbox !== undefined) {
         const flushed = outbox.flush()
         connection.requestFlush()
-        await withDeadline(flushed, FLUSH_MS_MAX)
+        await withDeadline(flushed, withinMs)
         const lost = outbox.close()
         for (let left = lost; left > 0; left -= 1) onDropped('closed')
         if (lost > 0) {

@@ -1,5 +1,6 @@
 // Entry of a pool thread: bytes in, bytes out. Bodies that are sent here are never parsed on the event loop.
 
+import { flushCompileCache } from 'node:module'
 import { setPriority } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -44,6 +45,8 @@ export default async function run(message: TaskMessage | typeof RELEASE_MEMORY):
 
 /** An idle thread of the pool is blocked, so that the engine's own timers for idle times do not run in it. */
 function collectGarbage(): void {
+  // Otherwise it is written when the thread ends, which a stop of the gateway would wait for.
+  flushCompileCache()
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })

@@ -58,8 +58,8 @@ export async function createTracing(options: TracingOptions): Promise<RequestObs
   })
   return {
     ...observer,
-    async close() {
-      await observer.close?.()
+    async close(withinMs) {
+      await observer.close?.(withinMs)
       await provider.close()
     }
   }

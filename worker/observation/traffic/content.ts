@@ -33,8 +33,8 @@ export interface ContentCapture {
     ended: { request: RequestView; closed: ClosedFacts },
     done: (content: WrittenContent) => void
   ): void
-  /** Resolves when nothing is redacted any more, after two seconds at the latest. */
-  close(): Promise<void>
+  /** Resolves when every record is handed over. What is not redacted in time is left out of its record. */
+  close(withinMs: number): Promise<void>
 }
 
 export interface ContentCaptureOptions {
@@ -92,25 +92,31 @@ function keepBody(body: string | Uint8Array, bytesMax: number): KeptBody {
 
 const NO_BODY: WrittenBody = { body: '', isShortened: false }
 
-const CLOSE_MS_MAX = 2_000
-
 /** Creates the capture of a worker. */
 export function createContentCapture({ rules, writeBody }: ContentCaptureOptions): ContentCapture {
   const redactor = createCaptureRedactor(rules)
   const { bytesMax } = rules
   let running = 0
   let closed: (() => void) | undefined
+  /** Each ends the wait for one body. */
+  const cuts = new Set<() => void>()
 
-  /** undefined where it could not be written. */
-  async function write(body: KeptBody | undefined, keepsText: boolean): Promise<WrittenBody | undefined> {
+  /** undefined where it could not be written: too many large bodies wait for a thread, or the worker closes. */
+  function write(body: KeptBody | undefined, keepsText: boolean): Promise<WrittenBody | undefined> | WrittenBody {
     if (body === undefined) return NO_BODY
-    try {
-      const { body: written, isShortened } = await writeBody({ ...body, keepsText, rules })
-      return { body: typeof written === 'string' ? written : asBuffer(written).toString('utf8'), isShortened }
-    } catch {
-      // Too many large bodies wait for a thread.
-      return undefined
-    }
+    return new Promise(resolve => {
+      const cut = () => end(undefined)
+      const end = (written: WrittenBody | undefined) => {
+        cuts.delete(cut)
+        resolve(written)
+      }
+      cuts.add(cut)
+      const readText = (written: string | Uint8Array) =>
+        typeof written === 'string' ? written : asBuffer(written).toString('utf8')
+      writeBody({ ...body, keepsText, rules })
+        .then(({ body: written, isShortened }) => end({ body: readText(written), isShortened }))
+        .catch(cut)
+    })
   }
 
   async function writeContent(content: RequestContent, failureText: string | undefined): Promise<WrittenContent> {
@@ -146,12 +152,15 @@ export function createContentCapture({ rules, writeBody }: ContentCaptureOptions
         if (running === 0) closed?.()
       })
     },
-    close() {
-      if (running === 0) return Promise.resolve()
-      return new Promise(resolve => {
-        closed = resolve
-        setTimeout(resolve, CLOSE_MS_MAX).unref()
-      })
+    async close(withinMs) {
+      if (running === 0) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      closed = resolve
+      const timer = setTimeout(() => {
+        for (const cut of cuts) cut()
+      }, withinMs)
+      await promise
+      clearTimeout(timer)
     }
   }
 }

@@ -85,6 +85,6 @@ export function createTrafficObserver(
     bodyReceived: (request, body) => contentOf(request)?.takeRequestBody(body),
     bodySent: (request, body) => contentOf(request)?.takeResponseBody(body),
     events: (request, events) => contentOf(request)?.takeEvents(events, performance.now() - request.startedAtMs),
-    close: () => capture.close()
+    close: withinMs => capture.close(withinMs)
   }
 }
