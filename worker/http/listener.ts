@@ -206,14 +206,18 @@ export function createListener(
     async listen(options) {
       const { host, reusePort, tls, inherited = [] } = options
       let { port } = options
-      for (const handle of inherited) {
-        const server = createServer(tls && (renewed ?? tls))
-        await listenOn(server, handle)
+      const connectionsMax = connectionsMaxOf(readDescriptorUse())
+      function open(server: Server): void {
+        boundConnections(server, connectionsMax, onRefused)
         servers.push(server)
         port = (server.address() as AddressInfo).port
       }
+      for (const handle of inherited) {
+        const server = createServer(tls && (renewed ?? tls))
+        await listenOn(server, handle)
+        open(server)
+      }
       if (servers.length > 0) return { host, port }
-      const connectionsMax = connectionsMaxOf(readDescriptorUse())
       for (const address of await resolveListenAddresses(host)) {
         const server = createServer(tls && (renewed ?? tls))
         try {
@@ -223,9 +227,7 @@ export function createListener(
           await stopAccepting()
           throw error
         }
-        boundConnections(server, connectionsMax, onRefused)
-        servers.push(server)
-        port = (server.address() as AddressInfo).port
+        open(server)
       }
       return { host, port }
     },

@@ -59,6 +59,21 @@ t.test('operations-emfile-metrics: a lack of descriptors ends no stream and no w
   t.equal(lines.length, 1, 'one line says that connections are refused')
 })
 
+t.test('a worker that took the place of another one refuses connections as well, and goes on', { skip }, async t => {
+  const emulator = await startEmulator(t)
+  const gateway = await startLimited(t, 256, emulatorVariables(emulator))
+  gateway.process.kill('SIGUSR2')
+  await waitUntil(() => readLog(gateway).some(({ event }) => event === 'workers_replaced'), 'the worker is replaced')
+  const workers = readChildPids(gateway.process.pid ?? 0)
+  const close = await openIdle(t, gateway.url, 400)
+  const isRefused = () => readLog(gateway).some(line => Number(line.connections_max) > 0)
+  await waitUntil(isRefused, 'one line says that connections are refused')
+  await close()
+  const body = { model: 'GigaChat-2', messages: [{ role: 'user', content: 'hello' }] }
+  t.equal((await post(`${gateway.url}/v1/chat/completions`, body)).status, 200)
+  t.same(readChildPids(gateway.process.pid ?? 0), workers, 'no worker was replaced')
+})
+
 t.test('operations-emfile-largebody: a large body is served when there are descriptors again', { skip }, async t => {
   const emulator = await startEmulator(t)
   const gateway = await startLimited(t, 128, emulatorVariables(emulator))
