@@ -79,7 +79,14 @@ export function startControl(dependencies: ControlDependencies, options: Control
   const clocks = { nowMs: () => performance.now(), random: Math.random }
 
   const kept = createKeptServices(
-    { log, ...clocks, forkService: dependencies.forkService, onEvent: receiveKept, onMetrics: receiveKeptMetrics },
+    {
+      log,
+      ...clocks,
+      forkService: dependencies.forkService,
+      onEvent: receiveKept,
+      onMetrics: receiveKeptMetrics,
+      registry: metrics?.registry
+    },
     {
       settings,
       socketPaths,

@@ -2,6 +2,7 @@
 // where the settings need it.
 import { randomUUID } from 'node:crypto'
 import type { SharedCounters } from '../shared/limits/shared-counters.ts'
+import type { MetricRegistry } from '../shared/metrics/registry.ts'
 import type { ServiceName } from '../shared/services.ts'
 import { writeLimitsSettings } from '../shared/settings/limits-settings.ts'
 import { writeStoreSettings } from '../shared/settings/store-settings.ts'
@@ -9,6 +10,7 @@ import type { TransferredSettings } from '../shared/settings/transfer.ts'
 import { writeWriterSettings } from '../shared/settings/writer-settings.ts'
 import type { Settings } from '../shared/settings.ts'
 import type { ForkChild } from './child-process.ts'
+import { createHeldRecords } from './held-records.ts'
 import { createServiceCounters, type ServiceCounters } from './limits/service-counters.ts'
 import {
   createServiceKeeper,
@@ -42,9 +44,11 @@ export interface KeptServices {
 }
 
 export interface KeptServicesDependencies
-  extends Omit<ServiceKeeperDependencies, 'fork' | 'nextOwner' | 'onEvent' | 'onCounters'> {
+  extends Omit<ServiceKeeperDependencies, 'fork' | 'nextOwner' | 'onEvent' | 'onCounters' | 'onHeld'> {
   readonly forkService: Readonly<Record<ServiceName, ForkChild>>
   readonly onEvent: (event: KeptServicesEvent) => void
+  /** What this process counts; undefined while metrics are off. */
+  readonly registry: MetricRegistry | undefined
 }
 
 export interface KeptServicesOptions extends Omit<ServiceKeeperOptions, 'name' | 'configure'> {
@@ -62,12 +66,13 @@ const writeSettings: Readonly<Record<ServiceName, (settings: Settings) => Transf
 
 /** Creates the keepers; nothing is started yet. */
 export function createKeptServices(
-  { forkService, onEvent, ...dependencies }: KeptServicesDependencies,
+  { forkService, onEvent, registry, ...dependencies }: KeptServicesDependencies,
   { settings, socketPaths, isQuiet, ...options }: KeptServicesOptions
 ): KeptServices {
   const keepers = new Map<ServiceName, ServiceKeeper>()
   const waiting = new Set<ServiceName>()
   const open = new Set<ServiceName>()
+  const held = createHeldRecords({ log: dependencies.log, registry })
   let lastOwner = 0
   const gatewayId = randomUUID()
   /** The process that is asked about counters: Redis has all kinds of them, the store of responses budgets alone. */
@@ -93,7 +98,8 @@ export function createKeptServices(
           return lastOwner
         },
         onEvent: event => receive(name, event),
-        onCounters: reply => counters?.receive(reply)
+        onCounters: reply => counters?.receive(reply),
+        onHeld: ({ sink, count }) => held.note(sink, count)
       },
       {
         ...options,
@@ -123,6 +129,7 @@ export function createKeptServices(
         break
       case 'exited':
         if (name === place) counters?.forgetProcess()
+        if (name === 'writer') held.lose()
         onEvent(event)
         break
       case 'start-failed':

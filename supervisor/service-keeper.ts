@@ -60,10 +60,13 @@ export interface ServiceKeeperDependencies {
   readonly onMetrics: (message: ServiceMetricsMessage, owner: number) => void
   /** Called with what a process answers about shared counters. */
   readonly onCounters: (reply: CountersReply) => void
+  /** Called with what the process says it holds. */
+  readonly onHeld: (message: HeldMessage) => void
 }
 
 export type CountersContent = Extract<ToServiceContent, { kind: 'counters-exchange' }>
 export type CountersReply = MessageOf<FromServiceFields, 'counters-reply'>
+export type HeldMessage = MessageOf<FromServiceFields, 'records-held'>
 export type ServiceMetricsMessage = MessageOf<FromServiceFields, 'metrics-delta' | 'metrics-collected'>
 
 export interface ServiceKeeper {
@@ -202,6 +205,9 @@ export function createServiceKeeper(
         break
       case 'counters-reply':
         dependencies.onCounters(message)
+        break
+      case 'records-held':
+        dependencies.onHeld(message)
         break
       case undefined:
         log.warn({ event: 'ipc_message_dropped' }, `A message of the ${name} was malformed and dropped`)

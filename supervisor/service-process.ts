@@ -37,6 +37,8 @@ export interface ServiceStart {
   readonly registry: MetricRegistry | undefined
   /** Opens the log of this process. `knownSecrets` are masked in every line. */
   openLog(settings: RuntimeLogOptions['settings'], knownSecrets: readonly string[]): Logger
+  /** Sends a message to the supervisor. */
+  send(message: FromServiceContent): void
 }
 
 export interface RunningService {
@@ -146,6 +148,7 @@ export function runService(service: Service, host: ChildHost): void {
         socketPath,
         gatewayId: message.gatewayId,
         registry,
+        send: message => send(message),
         openLog(logSettings, knownSecrets) {
           runtimeLog = createRuntimeLog({ settings: logSettings, isQuiet, knownSecrets, stdout: host.stdout })
           return runtimeLog.log

@@ -2,6 +2,7 @@
 // limits. What workers send to such a process does not pass here: it goes over the socket of the process.
 import { z } from 'zod'
 import { counterAnswers, counterQuestions } from '../limits/shared-counters.ts'
+import { SINK_NAMES } from '../traffic/sinks.ts'
 import {
   type ContentOf,
   type FieldsOf,
@@ -53,6 +54,8 @@ const fromServiceChecks = {
   'service-closed': hasNoFields,
   /** `null`: the place of the counters gave no answer in time, or this process has none. */
   'counters-reply': hasFields({ requestId: count, answers: counterAnswers.nullable() }),
+  /** How many traffic records for this sink only the writer has; sent before a worker drops its copies, and whenever the number changes. */
+  'records-held': hasFields({ sink: z.enum(SINK_NAMES), count }),
   ...reportChecks
 }
 

@@ -40,14 +40,9 @@ export class BatchWriter {
    * an unavailable sink; entries of halves that were stored earlier are reported as stored.
    */
   async write(batch: readonly Entry[]): Promise<void> {
-    const { nowMs, onStored, onSlow } = this.#dependencies
+    const { nowMs, onStored } = this.#dependencies
     const startedAtMs = nowMs()
-    let isSlow = false
-    const slow = setTimeout(() => {
-      isSlow = true
-      this.#slowWrites += 1
-      onSlow()
-    }, this.#slowWriteMs)
+    const endWatch = this.#watch()
     try {
       await this.#sink.write(batch.map(({ record }) => record))
     } catch (error) {
@@ -67,10 +62,28 @@ export class BatchWriter {
       )
       return
     } finally {
-      clearTimeout(slow)
-      if (isSlow) this.#slowWrites -= 1
+      endWatch()
     }
     onStored(batch, nowMs() - startedAtMs)
+  }
+
+  /** Notices where a write takes longer than it should; the returned function is called at its end. */
+  #watch(): () => void {
+    let isOver = false
+    let isSlow = false
+    const noteSlow = () => {
+      if (isOver) return
+      isSlow = true
+      this.#slowWrites += 1
+      this.#dependencies.onSlow()
+    }
+    // After a turn in which the event loop was busy: a write that has ended meanwhile is not slow.
+    const timer = setTimeout(() => setImmediate(noteSlow), this.#slowWriteMs)
+    return () => {
+      isOver = true
+      clearTimeout(timer)
+      if (isSlow) this.#slowWrites -= 1
+    }
   }
 
   #refuse(batch: readonly Entry[], error: RecordsRefusedError): void {

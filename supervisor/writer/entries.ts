@@ -1,11 +1,15 @@
-// Records that are queued for one sink, and when their worker may drop them.
+// Records that are queued for one sink, and who has each of them: its worker too, or this process alone.
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 
-/** Records that arrived together; their worker may drop them when all are settled. */
+/** Records that arrived together; their worker may drop them when all are settled, or when they are released. */
 interface Arrival {
   readonly atMs: number
+  /** The connection that they came over. */
+  readonly source: object
+  readonly bytesEach: number
   unsettled: number
-  readonly settled: () => void
+  /** Lets the worker drop its copy. */
+  readonly acknowledge: () => void
 }
 
 export interface Entry {
@@ -16,38 +20,120 @@ export interface Entry {
   isSettled: boolean
 }
 
-/**
- * Entries of records that arrived together, with their size in bytes; `settled` resolves when all
- * of them are settled or released.
- */
-export function createEntries(
+export interface ArrivalFacts {
+  readonly bytes: number
+  readonly atMs: number
+  readonly source: object
+}
+
+/** How much workers keep of what is not settled. */
+export interface KeepBounds {
+  readonly arrivalsMax: number
+  readonly recordsMax: number
+  readonly bytesMax: number
+}
+
+const NO_SOURCE: object = {}
+
+/** Entries of records that no worker waits for, such as those of a spill. */
+export function createEntries(records: readonly TrafficRecord[], atMs: number): Entry[] {
+  return createArrival(records, { bytes: 0, atMs, source: NO_SOURCE }, () => undefined).entries
+}
+
+function createArrival(
   records: readonly TrafficRecord[],
-  { bytes, atMs }: { bytes: number; atMs: number }
-): { entries: Entry[]; settled: Promise<void> } {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const arrival: Arrival = { atMs, unsettled: records.length, settled: resolve }
+  { bytes, atMs, source }: ArrivalFacts,
+  acknowledge: () => void
+): { arrival: Arrival; entries: Entry[] } {
   const bytesEach = Math.ceil(bytes / records.length)
-  const entries = records.map(record => ({ record, bytes: bytesEach, arrival, isSettled: false }))
-  return { entries, settled: promise }
-}
-
-/** Settles each entry once. */
-export function settle(entries: readonly Entry[]): void {
-  for (const entry of entries) {
-    if (entry.isSettled) continue
-    const { arrival } = entry
-    entry.isSettled = true
-    arrival.unsettled -= 1
-    if (arrival.unsettled === 0) arrival.settled()
-  }
-}
-
-/** Acknowledges the batches of these entries to their workers, before the entries are settled. */
-export function release(entries: readonly Entry[]): void {
-  for (const { arrival } of entries) arrival.settled()
+  const arrival: Arrival = { atMs, source, bytesEach, unsettled: records.length, acknowledge }
+  return { arrival, entries: records.map(record => ({ record, bytes: bytesEach, arrival, isSettled: false })) }
 }
 
 /** The entries that are not settled. */
 export function unsettledOf(entries: readonly Entry[]): Entry[] {
   return entries.filter(({ isSettled }) => !isSettled)
+}
+
+/** What is not settled of one queue. */
+export class EntryLedger {
+  readonly #onHeld: (count: number) => void
+  /** What workers have too, the oldest first. */
+  readonly #kept = new Set<Arrival>()
+  #keptRecords = 0
+  #keptBytes = 0
+  /** What is not settled and no worker has. */
+  readonly #released = new Set<Arrival>()
+  #held = 0
+
+  /** @param onHeld called with how many records only this process has, whenever that changes and before a worker drops its copies. */
+  constructor(onHeld: (count: number) => void) {
+    this.#onHeld = onHeld
+  }
+
+  /** Entries of records that arrived together; `acknowledged` resolves when all are settled or released. */
+  add(records: readonly TrafficRecord[], facts: ArrivalFacts): { entries: Entry[]; acknowledged: Promise<void> } {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { arrival, entries } = createArrival(records, facts, resolve)
+    this.#kept.add(arrival)
+    this.#count(arrival, arrival.unsettled)
+    return { entries, acknowledged: promise }
+  }
+
+  /** Settles each entry once. */
+  settle(entries: readonly Entry[]): void {
+    const before = this.#held
+    for (const entry of entries) {
+      if (entry.isSettled) continue
+      const { arrival } = entry
+      entry.isSettled = true
+      arrival.unsettled -= 1
+      if (this.#kept.has(arrival)) this.#count(arrival, -1)
+      else if (this.#released.has(arrival)) this.#held -= 1
+      if (arrival.unsettled === 0) this.#finish(arrival)
+    }
+    if (this.#held !== before) this.#onHeld(this.#held)
+  }
+
+  /** Acknowledges what came over this connection: from now on only this process has it. */
+  release(source: object): void {
+    this.#release([...this.#kept].filter(arrival => arrival.source === source))
+  }
+
+  /** Acknowledges the oldest arrivals, until workers keep no more than this. */
+  releaseBeyond({ arrivalsMax, recordsMax, bytesMax }: KeepBounds): void {
+    let [arrivals, records, bytes] = [this.#kept.size, this.#keptRecords, this.#keptBytes]
+    const surplus: Arrival[] = []
+    for (const arrival of this.#kept) {
+      if (arrivals <= arrivalsMax && records <= recordsMax && bytes <= bytesMax) break
+      surplus.push(arrival)
+      arrivals -= 1
+      records -= arrival.unsettled
+      bytes -= arrival.unsettled * arrival.bytesEach
+    }
+    this.#release(surplus)
+  }
+
+  #release(arrivals: readonly Arrival[]): void {
+    if (arrivals.length === 0) return
+    for (const arrival of arrivals) {
+      this.#kept.delete(arrival)
+      this.#count(arrival, -arrival.unsettled)
+      this.#released.add(arrival)
+      this.#held += arrival.unsettled
+    }
+    this.#onHeld(this.#held)
+    for (const { acknowledge } of arrivals) acknowledge()
+  }
+
+  #count({ bytesEach }: Arrival, records: number): void {
+    this.#keptRecords += records
+    this.#keptBytes += records * bytesEach
+  }
+
+  #finish(arrival: Arrival): void {
+    this.#kept.delete(arrival)
+    this.#released.delete(arrival)
+    arrival.acknowledge()
+  }
 }

@@ -5,6 +5,7 @@ import type { Logger } from '../../shared/logging.ts'
 import type { WriterSettings } from '../../shared/settings/writer-settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
+import type { KeepBounds } from './entries.ts'
 import { ReopeningSink } from './reopening-sink.ts'
 import type { RedactableSink, RelationalStore, Sink } from './sink.ts'
 import { type SinkDropReason, SinkQueue } from './sink-queue.ts'
@@ -44,6 +45,8 @@ export interface SinkCounters {
   readonly written: (sink: SinkName, count: number, durationMs: number) => void
   readonly dropped: (sink: SinkName, reason: SinkDropReason, count: number) => void
   readonly failed: (sink: SinkName) => void
+  /** So many records only this process has. */
+  readonly held: (sink: SinkName, count: number) => void
 }
 
 /** A sink cannot be used as it is configured. The message says which setting to look at and holds no secret. */
@@ -60,6 +63,11 @@ export class SinkOpenError extends Error {
     this.code = code
     this.isOfValue = isOfValue
   }
+}
+
+/** Half of what a worker may have sent without an acknowledgement, and half of its queue: the other sinks have the rest. */
+function keptInOutage({ trafficLogQueueSize }: WriterSettings): KeepBounds {
+  return { arrivalsMax: 128, recordsMax: Math.floor(trafficLogQueueSize / 2), bytesMax: 8 * 1024 * 1024 }
 }
 
 interface Context {
@@ -205,8 +213,8 @@ function createQueue(
       recordsMax: settings.trafficLogQueueSize,
       bytesMax: QUEUE_BYTES_MAX,
       batchBytesMax: BATCH_BYTES_MAX,
-      // Requests wait until every sink has room, as the operator chose.
-      releasesInOutage: isMirrored && settings.trafficLogDropOnBackpressure,
+      // Without drops requests wait until every sink has room, as the operator chose.
+      keptInOutage: isMirrored && settings.trafficLogDropOnBackpressure ? keptInOutage(settings) : undefined,
       slowWriteMs: SLOW_WRITE_MS,
       reportIntervalMs: REPORT_INTERVAL_MS,
       batchesAtOnce: name === 'postgres' ? POSTGRES_BATCHES_AT_ONCE : 1,
@@ -223,7 +231,8 @@ function createQueue(
       nowMs: () => performance.now(),
       onWritten: (count, durationMs) => counters.written(name, count, durationMs),
       onDropped: (reason, count) => counters.dropped(name, reason, count),
-      onWriteError: () => counters.failed(name)
+      onWriteError: () => counters.failed(name),
+      onHeld: count => counters.held(name, count)
     }
   )
 }

@@ -31,6 +31,7 @@ export class Outage {
   /** Failed attempts since the sink was available; 0 while it is. */
   #failures = 0
   #reportedAtMs = Number.NEGATIVE_INFINITY
+  #slowReportedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(sink: SinkName, options: OutageOptions, dependencies: OutageDependencies) {
     this.#sink = sink
@@ -53,6 +54,15 @@ export class Outage {
     }
     const delayMs = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(this.#failures - 1, 16))
     return delayMs / 2 + (delayMs / 2) * random()
+  }
+
+  /** Says, not too often, that a write takes longer than it should while so many records are in memory. */
+  noteSlowWrite(waiting: number): void {
+    const { nowMs, log } = this.#dependencies
+    if (nowMs() - this.#slowReportedAtMs < this.#options.reportIntervalMs) return
+    this.#slowReportedAtMs = nowMs()
+    const fields = { event: 'traffic_sink_slow', sink: this.#sink, waiting }
+    log.warn(fields, 'A write into a sink of the traffic log takes long; records wait for its end')
   }
 
   /** Ends the outage, if there is one, because an attempt has succeeded. */

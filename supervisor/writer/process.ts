@@ -31,7 +31,8 @@ async function startWriter({
   settings: transferred,
   socketPath,
   registry,
-  openLog
+  openLog,
+  send
 }: ServiceStart): Promise<RunningService> {
   const settings = readWriterSettings(transferred)
   const log = openLog(settings, listWriterSecrets(settings))
@@ -43,7 +44,8 @@ async function startWriter({
       metrics?.counters.dropped(sink, reason, count)
       drops.note(sink, reason, count)
     },
-    failed: sink => metrics?.counters.failed(sink)
+    failed: sink => metrics?.counters.failed(sink),
+    held: (sink, count) => send({ kind: 'records-held', sink, count })
   }
   const sinks = await openSinks(settings, { log, counters })
   metrics?.watch(sinks)
@@ -82,7 +84,7 @@ async function startWriter({
 
 async function loadMetrics(
   registry: MetricRegistry
-): Promise<{ counters: SinkCounters; watch: (sinks: OpenSinks) => void }> {
+): Promise<{ counters: Omit<SinkCounters, 'held'>; watch: (sinks: OpenSinks) => void }> {
   const { createSinkCounters, watchSinks } = await import('./sink-metrics.ts')
   return { counters: createSinkCounters(registry), watch: sinks => watchSinks(registry, sinks) }
 }

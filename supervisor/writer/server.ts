@@ -32,15 +32,15 @@ export class QuestionFailedError extends Error {
 }
 
 export interface TrafficService {
+  /** Takes records, their approximate size in bytes, and the connection that they came over. Resolves when their worker may drop them. */
+  store(records: readonly TrafficRecord[], bytes: number, source: object): Promise<void>
   /**
-   * Takes records and their approximate size in bytes. Resolves when their worker may drop them.
+   * Stores everything without waiting for further records. Afterwards the worker of this connection, which is closing, may also drop records
+   * that could not be stored.
    */
-  store(records: readonly TrafficRecord[], bytes: number): Promise<void>
-  /**
-   * Stores everything without waiting for further records. Afterwards workers, which are closing,
-   * may also drop records that could not be stored.
-   */
-  flush(): Promise<void>
+  flush(source: object): Promise<void>
+  /** The connection has ended: nobody else may have what came over it. */
+  release(source: object): void
   /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
   answer(name: QuestionName, question: Question): Promise<Answer>
   /** Calls the listener with records that were stored; returns the function that ends it. */
@@ -68,7 +68,7 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
   }
 
   async function store(sequence: number, records: readonly TrafficRecord[], bytes: number): Promise<void> {
-    await service.store(records, bytes)
+    await service.store(records, bytes, socket)
     acknowledge(sequence)
   }
 
@@ -119,11 +119,11 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
         waiting.push(line.sequence)
         // Members that records share are sent once but stored with each record.
         void store(line.sequence, restoreRecords(line), Math.max(bytes, line.characters))
-        if (isWorkerClosing) void service.flush()
+        if (isWorkerClosing) void service.flush(socket)
         break
       case 'flush':
         isWorkerClosing = true
-        void service.flush()
+        void service.flush(socket)
         break
       case 'ask':
         void answer(line.requestId, line.name, line.question)
@@ -153,5 +153,8 @@ function serve(socket: Socket, service: TrafficService, log: Logger): void {
   // The connection closes when its worker exits or reconnects; unacknowledged records are sent
   // again only by a running worker.
   socket.on('error', () => undefined)
-  socket.on('close', () => unfollow?.())
+  socket.on('close', () => {
+    unfollow?.()
+    service.release(socket)
+  })
 }

@@ -109,13 +109,16 @@ export function createTrafficService({ log, queues, store, mirrors }: ServicePar
   }
 
   return {
-    async store(records, bytes) {
+    async store(records, bytes, source) {
       if (followers.size > 0) passOn(records)
-      await Promise.all(queues.map(queue => queue.accept(records, bytes)))
+      await Promise.all(queues.map(queue => queue.accept(records, bytes, source)))
     },
-    async flush() {
+    async flush(source) {
       await Promise.all(queues.map(queue => queue.flush()))
-      for (const queue of queues) queue.release()
+      for (const queue of queues) queue.release(source)
+    },
+    release(source) {
+      for (const queue of queues) queue.release(source)
     },
     answer: (name, question) => {
       // A name comes from another process: what every object inherits is no question.

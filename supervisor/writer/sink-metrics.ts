@@ -5,7 +5,7 @@ import type { SinkName } from '../../shared/traffic/sinks.ts'
 import type { OpenSinks, SinkCounters } from './open-sinks.ts'
 
 /** Counters of the sinks; those of one exist from its first sample on. */
-export function createSinkCounters(registry: MetricRegistry): SinkCounters {
+export function createSinkCounters(registry: MetricRegistry): Omit<SinkCounters, 'held'> {
   const allDropped = registry.counter('gateway_traffic_log_dropped_total').with({})
   return {
     written(sink, count, durationMs) {

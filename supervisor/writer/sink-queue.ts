@@ -1,10 +1,11 @@
 // Queues the records of one sink: a bounded buffer, batches by count, bytes and time, attempts with
 // back-off, and the spill while the sink is not available (operations.md 8.3). Each sink has its
 // own queue, so a failing sink never delays another.
+import { setImmediate } from 'node:timers/promises'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
 import { BatchWriter } from './batch-writer.ts'
-import { createEntries, type Entry, release, settle, unsettledOf } from './entries.ts'
+import { createEntries, type Entry, EntryLedger, type KeepBounds, unsettledOf } from './entries.ts'
 import { type BufferBounds, EntryBuffer } from './entry-buffer.ts'
 import { Outage, type OutageDependencies, type OutageOptions } from './outage.ts'
 import type { Sink } from './sink.ts'
@@ -21,10 +22,10 @@ export interface SinkQueueOptions extends BufferBounds, OutageOptions {
    */
   readonly dropsWhenFull: boolean
   /**
-   * Without a spill: whether workers may drop records that wait for a sink in an outage. Otherwise
-   * these records fill the workers' queues, which feed the other sinks too.
+   * Without a spill: how much workers keep of what waits for the sink in an outage, so that a killed writer loses none of it. More would
+   * fill their queues, which feed the other sinks too. Undefined: they keep everything until it is stored.
    */
-  readonly releasesInOutage: boolean
+  readonly keptInOutage: KeepBounds | undefined
   /** A write that takes longer counts as an outage for the records queued after it. */
   readonly slowWriteMs: number
   /** Where records go while the sink is not available or the queue is full; without it they wait in the queue. */
@@ -37,6 +38,8 @@ export interface SinkQueueDependencies extends OutageDependencies {
   readonly onWritten: (count: number, durationMs: number) => void
   readonly onDropped: (reason: SinkDropReason, count: number) => void
   readonly onWriteError: () => void
+  /** Called with how many records only this process has: neither a worker nor a disk. */
+  readonly onHeld: (count: number) => void
 }
 
 export class SinkQueue {
@@ -45,6 +48,7 @@ export class SinkQueue {
   readonly #dependencies: SinkQueueDependencies
   readonly #counts = { written: 0, dropped: 0 }
   readonly #waiting: EntryBuffer
+  readonly #ledger: EntryLedger
   readonly #writer: BatchWriter
   readonly #outage: Outage
   /** What the sink has now: one batch or several. */
@@ -62,6 +66,7 @@ export class SinkQueue {
     this.#options = options
     this.#dependencies = dependencies
     this.#waiting = new EntryBuffer(options)
+    this.#ledger = new EntryLedger(dependencies.onHeld)
     this.#outage = new Outage(sink.name, options, dependencies)
     this.#writer = new BatchWriter(sink, options, {
       log: dependencies.log,
@@ -105,24 +110,24 @@ export class SinkQueue {
   }
 
   /**
-   * Takes records of so many bytes. Resolves when each of them is stored, spilled, or dropped and counted, or when the queue alone keeps
-   * them because the sink is not available.
+   * Takes records of so many bytes from a connection. Resolves when each of them is stored, spilled, or dropped and counted, or when the
+   * queue alone keeps them.
    */
-  accept(records: readonly TrafficRecord[], bytes: number): Promise<void> {
+  accept(records: readonly TrafficRecord[], bytes: number, source: object): Promise<void> {
     if (records.length === 0) return Promise.resolve()
-    const { entries, settled } = createEntries(records, { bytes, atMs: this.#dependencies.nowMs() })
+    const { entries, acknowledged } = this.#ledger.add(records, { bytes, atMs: this.#dependencies.nowMs(), source })
     if (this.#isClosed) {
       this.#drop('closed', entries)
-      return settled
+      return acknowledged
     }
     const surplus = entries.splice(this.#countRoom(entries))
     this.#waiting.add(entries)
     if (surplus.length > 0) this.#putAside(surplus)
-    const isReleased = this.#mayRelease()
+    this.#releaseInOutage()
     if (this.#outage.isOngoing && this.#options.spill !== undefined) void this.#write()
     else if (this.#waiting.hasFullBatch) void this.#write()
     else this.#schedule(this.#options.flushIntervalMs)
-    return isReleased ? Promise.resolve() : settled
+    return acknowledged
   }
 
   /**
@@ -140,10 +145,9 @@ export class SinkQueue {
     return promise
   }
 
-  /** Acknowledges all waiting records to their workers: from now on only the queue holds them. */
-  release(): void {
-    release(this.#batch)
-    release(this.#waiting.all)
+  /** Acknowledges what waits of a connection whose worker ends: from now on only the queue has it. */
+  release(source: object): void {
+    this.#ledger.release(source)
   }
 
   /** Ends all attempts; what is left goes to the spill, or is counted as dropped. The sink and the spill are closed. */
@@ -174,14 +178,16 @@ export class SinkQueue {
     else void this.#spill(spill, surplus).then(() => this.#write())
   }
 
-  #mayRelease(): boolean {
-    const { releasesInOutage, spill } = this.#options
-    return releasesInOutage && spill === undefined && (this.#outage.isOngoing || this.#writer.isSlow)
+  #releaseInOutage(): void {
+    const { keptInOutage, spill } = this.#options
+    if (keptInOutage === undefined || spill !== undefined) return
+    if (this.#outage.isOngoing || this.#writer.isSlow) this.#ledger.releaseBeyond(keptInOutage)
   }
 
   #noteSlowWrite(): void {
     const { spill } = this.#options
-    if (this.#mayRelease()) this.release()
+    this.#outage.noteSlowWrite(this.depth)
+    this.#releaseInOutage()
     if (spill === undefined) return
     void this.#copyToSpill(spill, unsettledOf(this.#batch))
     void this.#spill(spill, this.#waiting.takeAll())
@@ -204,6 +210,9 @@ export class SinkQueue {
     while ((hasMore || this.#isWriteWanted) && !this.#isClosed) {
       this.#isWriteWanted = false
       hasMore = await this.#writeNext()
+      // A sink whose driver is synchronous would otherwise keep the event loop until nothing waits for it, and what another sink has
+      // written meanwhile would count as slow.
+      await setImmediate()
     }
     this.#isWriting = false
     for (const listener of this.#flushListeners.splice(0)) listener()
@@ -248,7 +257,7 @@ export class SinkQueue {
       const left = unsettledOf(this.#batch)
       if (spill !== undefined) await this.#spill(spill, left)
       else this.#waiting.putBack(left)
-      if (this.#mayRelease()) this.release()
+      this.#releaseInOutage()
       return false
     } finally {
       this.#batch = []
@@ -259,7 +268,7 @@ export class SinkQueue {
     const { batchRecordsMax, batchBytesMax } = this.#options
     try {
       const { records, taken } = await spill.read(batchRecordsMax, batchBytesMax)
-      const { entries } = createEntries(records, { bytes: 0, atMs: this.#dependencies.nowMs() })
+      const entries = createEntries(records, this.#dependencies.nowMs())
       if (entries.length > 0) await this.#writer.write(entries)
       await taken()
       return true
@@ -279,7 +288,7 @@ export class SinkQueue {
     const records = batch.map(({ record }) => record)
     // Where there is no copy, the batch is settled when the write ends.
     await spill.append(records).then(
-      () => settle(batch),
+      () => this.#ledger.settle(batch),
       () => undefined
     )
   }
@@ -288,7 +297,7 @@ export class SinkQueue {
     if (batch.length === 0) return
     try {
       await spill.append(batch.map(({ record }) => record))
-      settle(batch)
+      this.#ledger.settle(batch)
     } catch (error) {
       const failure = { error, waiting: this.depth }
       this.#outage.report('traffic_spill_failed', failure, 'Traffic records could not be spilled to disk')
@@ -303,7 +312,7 @@ export class SinkQueue {
     if (written.length === 0) return
     this.#counts.written += written.length
     this.#dependencies.onWritten(written.length, durationMs)
-    settle(written)
+    this.#ledger.settle(written)
   }
 
   #noteFailure(error: unknown): void {
@@ -317,6 +326,6 @@ export class SinkQueue {
   #drop(reason: SinkDropReason, batch: readonly Entry[]): void {
     this.#counts.dropped += batch.length
     this.#dependencies.onDropped(reason, batch.length)
-    settle(batch)
+    this.#ledger.settle(batch)
   }
 }

@@ -10,6 +10,7 @@ function createKeeper() {
   const children: Array<{ listeners: ChildListeners; sent: Array<{ kind: string }>; isKilled: boolean }> = []
   const owners: number[] = []
   const replies: number[] = []
+  const held: Array<[string, number]> = []
   let owner = 0
   const keeper = createServiceKeeper(
     {
@@ -33,7 +34,8 @@ function createKeeper() {
       },
       onEvent: event => events.push(event),
       onMetrics: (_message, owner) => owners.push(owner),
-      onCounters: reply => replies.push(reply.requestId)
+      onCounters: reply => replies.push(reply.requestId),
+      onHeld: ({ sink, count }) => held.push([sink, count])
     },
     {
       name: 'writer',
@@ -56,6 +58,7 @@ function createKeeper() {
     children,
     owners,
     replies,
+    held,
     receive: (content: FromServiceContent) => last()?.listeners.onMessage(createMessage(content)),
     exit: () => last()?.listeners.onExit({ code: 1, signal: null }),
     stopBySignal: () => last()?.listeners.onExit({ code: null, signal: 'SIGINT' }),
@@ -108,6 +111,16 @@ t.test('a failed first start is reported once and not repeated', async t => {
     kept.keeper.close()
     t.equal(kept.events.at(-1)?.kind, 'closed')
   }
+})
+
+t.test('what the writer says it holds is passed on', async t => {
+  const { keeper, held, receive, exit } = createKeeper()
+  keeper.start()
+  receive({ kind: 'service-online', pid: 1 })
+  receive({ kind: 'records-held', sink: 'jsonl', count: 3 })
+  t.same(held, [['jsonl', 3]])
+  keeper.close()
+  exit()
 })
 
 t.test('a writer that exits during its start is no failure where the gateway stops', async t => {

@@ -1,5 +1,6 @@
 // Starts a new file of lines when the current one is large or of an earlier day, and deletes old
 // files (operations.md 8.3 and 8.6).
+import type { Stats } from 'node:fs'
 import { link, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 
@@ -23,7 +24,8 @@ export class JsonlRotation {
   /** What the names of rotated files begin and end with. */
   readonly #prefix: string
   readonly #extension: string
-  #pausedUntilMs = Number.NEGATIVE_INFINITY
+  /** Milliseconds since the epoch; a clock that was set back must not prolong the pause. */
+  #failedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(path: string, options: RotationOptions) {
     this.#path = path
@@ -39,28 +41,24 @@ export class JsonlRotation {
     return files.sort(compareNames).map(file => join(directory, file))
   }
 
-  /** Renames the current file if it is full or of an earlier day (UTC), and deletes files beyond the retention. Never rejects. */
-  async rotateIfDue(): Promise<void> {
-    const { nowMs, onFailed } = this.#options
-    if (nowMs() < this.#pausedUntilMs) return
-    try {
-      await this.#rotateIfDue()
-    } catch (error) {
-      this.#pausedUntilMs = nowMs() + PAUSE_MS
-      onFailed(error)
-    }
+  /** Whether the current file, of this status, is full or of another day (UTC). */
+  isDue(status: Stats): boolean {
+    const { bytesMax, nowMs } = this.#options
+    if (status.size === 0 || Math.abs(nowMs() - this.#failedAtMs) < PAUSE_MS) return false
+    return status.size >= bytesMax || startDayOf(status) !== dayOf(nowMs())
   }
 
-  async #rotateIfDue(): Promise<void> {
-    const { bytesMax, nowMs } = this.#options
-    const status = await stat(this.#path).catch(() => undefined)
-    if (status === undefined || status.size === 0) return
-    const startedAtMs = status.birthtimeMs > 0 ? Math.min(status.birthtimeMs, status.mtimeMs) : status.mtimeMs
-    const day = dayOf(startedAtMs)
-    if (status.size < bytesMax && day === dayOf(nowMs())) return
-    const rotated = await this.list()
-    await moveTo(this.#path, this.#nextName(day, rotated))
-    for (const path of rotated) await this.#deleteIfOld(path)
+  /** Renames the current file, of this status, and deletes files beyond the retention. Never rejects. */
+  async rotate(status: Stats): Promise<void> {
+    const { nowMs, onFailed } = this.#options
+    try {
+      const rotated = await this.list()
+      await moveTo(this.#path, this.#nextName(startDayOf(status), rotated))
+      for (const path of rotated) await this.#deleteIfOld(path)
+    } catch (error) {
+      this.#failedAtMs = nowMs()
+      onFailed(error)
+    }
   }
 
   /** `traffic_logs.jsonl` becomes `traffic_logs.<day>.<number>.jsonl`. */
@@ -100,6 +98,11 @@ async function moveTo(path: string, target: string): Promise<void> {
 /** Whether the file system has no second names of a file. */
 function hasNoLinks(error: unknown): boolean {
   return error instanceof Error && 'code' in error && ['ENOSYS', 'ENOTSUP', 'EPERM'].includes(String(error.code))
+}
+
+/** The day on which the file was begun, where the file system tells; else that of its last line. */
+function startDayOf({ birthtimeMs, mtimeMs }: Stats): string {
+  return dayOf(birthtimeMs > 0 ? Math.min(birthtimeMs, mtimeMs) : mtimeMs)
 }
 
 function dayOf(ms: number): string {

@@ -1,5 +1,5 @@
 // The sink that appends one JSON object per line to a private file (operations.md 8.1 and 8.3).
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
@@ -8,6 +8,7 @@ import { JsonlRotation, type RotationOptions } from './jsonl-rotation.ts'
 
 const APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
 const PRIVATE = 0o600
+const ALL_RIGHTS = 0o7777
 
 /** The ends of the newest files in which the ids of records are looked up: more than workers can send again. */
 const RECENT_BYTES = 256 * 1024 * 1024
@@ -27,13 +28,13 @@ export async function openJsonlSink(path: string, rotationOptions: RotationOptio
   const rotation = new JsonlRotation(path, rotationOptions)
   await cutUnfinishedLine(path)
   const recentIds = await readRecentIds([path, ...(await rotation.list())])
+  const file = new AppendedFile(path, rotation)
 
   return {
     name: 'jsonl',
     async write(records) {
-      await rotation.rotateIfDue()
       const missing = new Map(records.filter(({ id }) => !recentIds.has(id)).map(record => [record.id, record]))
-      if (missing.size > 0) await append(path, [...missing.values()].map(writeJsonLine).join(''))
+      if (missing.size > 0) await file.append([...missing.values()].map(writeJsonLine).join(''))
       for (const id of missing.keys()) recentIds.add(id)
     },
     close: async () => undefined
@@ -47,9 +48,9 @@ export function writeJsonLine(record: TrafficRecord): string {
 
 /** Cuts off a last line that a crash left unfinished, and creates the file where there is none. */
 async function cutUnfinishedLine(path: string): Promise<void> {
-  const file = await openPrivate(path)
+  const { file, status } = await openPrivate(path)
   try {
-    const { size } = await file.stat()
+    const { size } = status
     let end = size
     while (end > 0) {
       const start = Math.max(0, end - READ_BYTES)
@@ -116,15 +117,48 @@ class RecentIds {
   }
 }
 
-async function append(path: string, text: string): Promise<void> {
-  // Opened for each batch, so that a file which another program has moved away is created anew.
-  const file = await openPrivate(path)
-  try {
-    const { size } = await file.stat()
-    const isLineOpen = size > 0 && (await readAt(file, size - 1, 1))[0] !== NEWLINE
-    await writeWhole(file, Buffer.from(isLineOpen ? `\n${text}` : text), size)
-  } finally {
-    await file.close()
+interface OpenFile {
+  readonly file: FileHandle
+  readonly status: Stats
+}
+
+/** The file as it is appended to: opened for each batch, so that a file which another program has moved away is created anew. */
+class AppendedFile {
+  readonly #path: string
+  readonly #rotation: JsonlRotation
+  /** The file and its size after the last batch: where it is still of this size, it ends with a whole line. */
+  #last: { readonly inode: number; readonly size: number } | undefined
+
+  constructor(path: string, rotation: JsonlRotation) {
+    this.#path = path
+    this.#rotation = rotation
+  }
+
+  /** Appends whole lines. Rejects with the system's error; then none of them is in the file. */
+  async append(text: string): Promise<void> {
+    const { file, status } = await this.#open()
+    try {
+      const isLineOpen = await this.#hasOpenLine(file, status)
+      const bytes = Buffer.from(isLineOpen ? `\n${text}` : text)
+      await writeWhole(file, bytes, status.size)
+      this.#last = { inode: status.ino, size: status.size + bytes.length }
+    } finally {
+      await file.close()
+    }
+  }
+
+  async #open(): Promise<OpenFile> {
+    const opened = await openPrivate(this.#path)
+    if (!this.#rotation.isDue(opened.status)) return opened
+    await opened.file.close()
+    await this.#rotation.rotate(opened.status)
+    return openPrivate(this.#path)
+  }
+
+  /** Whether another process, or an earlier write of this one, has left a line without its end. */
+  async #hasOpenLine(file: FileHandle, { ino, size }: Stats): Promise<boolean> {
+    if (size === 0 || (this.#last?.inode === ino && this.#last.size === size)) return false
+    return (await readAt(file, size - 1, 1))[0] !== NEWLINE
   }
 }
 
@@ -144,11 +178,17 @@ async function writeWhole(file: FileHandle, bytes: Buffer, size: number): Promis
   }
 }
 
-async function openPrivate(path: string): Promise<FileHandle> {
+async function openPrivate(path: string): Promise<OpenFile> {
   const file = await open(path, APPEND, PRIVATE)
-  // The file may be older than this process, with other rights.
-  await file.chmod(PRIVATE)
-  return file
+  try {
+    const status = await file.stat()
+    // The file may be older than this process, with other rights.
+    if ((status.mode & ALL_RIGHTS) !== PRIVATE) await file.chmod(PRIVATE)
+    return { file, status }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
 }
 
 function writeSorted(value: unknown): string {

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { findFreePort } from '../../support/free-port.ts'
 import { readLog } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { scrapeUntil } from '../../support/scrape.ts'
@@ -11,6 +12,7 @@ import {
   gathering,
   killUnderLoad,
   killWriter,
+  prompt,
   readJsonl,
   readSqlite,
   readWriterPids,
@@ -47,6 +49,53 @@ t.test('a writer that is killed while it stores loses and repeats nothing', asyn
   t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
   t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
 })
+
+t.test(
+  'what a killed writer alone had for a sink that is down is counted and said, and the other sink has all',
+  async t => {
+    const port = await findFreePort()
+    const gateway = await startTrafficGateway(t, 'jsonl,opensearch', {
+      env: {
+        ...prompt,
+        GATEWAY_SEARCH_INDEX_URL: `http://127.0.0.1:${port}`,
+        GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: '100',
+        // Workers keep the half of it of what waits for the search server.
+        GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: '1000'
+      }
+    })
+    const ids = await sendPings(gateway.url, 100)
+    await waitUntil(
+      () => readLog(gateway).some(({ event }) => event === 'traffic_sink_unavailable'),
+      'the server is missed'
+    )
+    while (ids.length < 900) {
+      ids.push(...(await sendPings(gateway.url, 100)))
+      await waitUntil(
+        () => compareRecords(readJsonl(gateway.jsonlPath), ids).missing === 0,
+        'the file has every record'
+      )
+    }
+    await killWriter(gateway)
+    const countLines = (wanted: string) =>
+      readLog(gateway)
+        .filter(({ event, sink }) => event === wanted && sink === 'opensearch')
+        .reduce((sum, { count }) => sum + Number(count), 0)
+    const lost = countLines('traffic_records_lost')
+    t.ok(lost >= 300 && lost <= 600, `${lost} of 900`)
+    const metrics = await scrapeUntil(
+      gateway,
+      'the workers have sent what they kept again',
+      metrics => metrics.sum('gateway_traffic_log_opensearch_queue_depth') >= ids.length - lost
+    )
+    t.equal(metrics.sum('gateway_traffic_log_opensearch_dropped_total'), lost)
+    t.equal(metrics.sum('gateway_traffic_log_dropped_total'), lost)
+    t.equal(await gateway.stop(), 0)
+    t.same(compareRecords(readJsonl(gateway.jsonlPath), ids), exactly)
+    // The scrapes are records too.
+    const { length } = readJsonl(gateway.jsonlPath)
+    t.equal(lost + countLines('traffic_records_dropped'), length, 'each record is counted once')
+  }
+)
 
 /** Runs a gateway whose socket is in a folder of the test. */
 async function startWithSocketFolder(t: Test) {

@@ -25,7 +25,7 @@ t.test('every sink has its series; counts stay and gauges go with the process', 
       batchBytesMax: 1e6,
       flushIntervalMs: 1e6,
       dropsWhenFull: true,
-      releasesInOutage: false,
+      keptInOutage: undefined,
       slowWriteMs: 1e6,
       spill: undefined,
       retryMinMs: 1e6,
@@ -38,13 +38,14 @@ t.test('every sink has its series; counts stay and gauges go with the process', 
       nowMs: () => performance.now(),
       onWritten: (count, durationMs) => counters.written('sqlite', count, durationMs),
       onDropped: (reason, count) => counters.dropped('sqlite', reason, count),
-      onWriteError: () => counters.failed('sqlite')
+      onWriteError: () => counters.failed('sqlite'),
+      onHeld: () => undefined
     }
   )
   t.teardown(() => queue.close())
   const folder = t.testdir({ 'traffic.sqlite-wal': '12345' })
   watchSinks(registry, { queues: [queue], sqliteFile: `${folder}/traffic.sqlite` })
-  void queue.accept(createRecords(5), 1000)
+  void queue.accept(createRecords(5), 1000, {})
   await queue.flush()
   counters.written('sqlite', 7, 20)
 

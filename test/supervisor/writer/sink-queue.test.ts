@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync, stat } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -44,6 +44,11 @@ class FakeSink implements Sink {
   }
 }
 
+/** The connection that records come over. */
+const worker = {}
+/** Workers keep nothing of what waits in an outage. */
+const nothing = { arrivalsMax: 0, recordsMax: 0, bytesMax: 0 }
+
 const defaultOptions: SinkQueueOptions = {
   recordsMax: 100,
   bytesMax: 1e9,
@@ -52,7 +57,7 @@ const defaultOptions: SinkQueueOptions = {
   batchBytesMax: 1e6,
   flushIntervalMs: 1,
   dropsWhenFull: true,
-  releasesInOutage: false,
+  keptInOutage: undefined,
   slowWriteMs: 1_000_000,
   spill: undefined,
   retryMinMs: 1,
@@ -63,6 +68,7 @@ const defaultOptions: SinkQueueOptions = {
 function createQueue(t: Test, options: Partial<SinkQueueOptions> = {}) {
   const sink = new FakeSink()
   const dropped: Array<[SinkDropReason, number]> = []
+  const held: number[] = []
   const queue = new SinkQueue(
     sink,
     { ...defaultOptions, ...options },
@@ -72,11 +78,12 @@ function createQueue(t: Test, options: Partial<SinkQueueOptions> = {}) {
       nowMs: () => performance.now(),
       onWritten: () => undefined,
       onDropped: (reason, count) => dropped.push([reason, count]),
-      onWriteError: () => undefined
+      onWriteError: () => undefined,
+      onHeld: count => held.push(count)
     }
   )
   t.teardown(() => queue.close())
-  return { sink, queue, dropped }
+  return { sink, queue, dropped, held }
 }
 
 function openSpill(directory: string, onFailure: SpillOptions['onFailure'] = () => undefined): Promise<Spill> {
@@ -92,12 +99,12 @@ function openSpill(directory: string, onFailure: SpillOptions['onFailure'] = () 
 
 t.test('records wait for others up to the interval, and no longer than a full batch', async t => {
   const { sink, queue } = createQueue(t)
-  await Promise.all([queue.accept(createRecords(3), 1000), queue.accept(createRecords(2), 1000)])
+  await Promise.all([queue.accept(createRecords(3), 1000, worker), queue.accept(createRecords(2), 1000, worker)])
   t.same(
     sink.batches.map(batch => batch.length),
     [5]
   )
-  await queue.accept(createRecords(25), 1000)
+  await queue.accept(createRecords(25), 1000, worker)
   t.same(
     sink.batches.slice(1).map(batch => batch.length),
     [10, 10, 5]
@@ -107,7 +114,7 @@ t.test('records wait for others up to the interval, and no longer than a full ba
 t.test('a batch is tried again until the sink is available, and stored once', async t => {
   const { sink, queue, dropped } = createQueue(t)
   sink.failures = 5
-  await queue.accept(createRecords(3), 1000)
+  await queue.accept(createRecords(3), 1000, worker)
   t.same(sink.batches, [['0', '1', '2']])
   t.same(dropped, [])
 })
@@ -116,7 +123,7 @@ t.test('a sink that takes several batches at once gets them only while they are 
   const { sink, queue } = createQueue(t, { batchesAtOnce: 2 })
   const { promise, resolve } = Promise.withResolvers<void>()
   sink.held = promise
-  const accepted = queue.accept(createRecords(35), 1000)
+  const accepted = queue.accept(createRecords(35), 1000, worker)
   t.equal(sink.writes, 2)
   t.equal(queue.depth, 35)
   resolve()
@@ -130,7 +137,7 @@ t.test('a sink that takes several batches at once gets them only while they are 
 t.test('of two batches at once the one that fails is stored later, and none twice', async t => {
   const { sink, queue, dropped } = createQueue(t, { batchesAtOnce: 2 })
   sink.failures = 1
-  await queue.accept(createRecords(20), 1000)
+  await queue.accept(createRecords(20), 1000, worker)
   t.equal(sink.stored.size, 20)
   t.equal(sink.batches.flat().length, 20)
   t.same(queue.counts, { written: 20, dropped: 0 })
@@ -140,7 +147,7 @@ t.test('of two batches at once the one that fails is stored later, and none twic
 t.test('refused records are found and counted, the others are stored', async t => {
   const { sink, queue, dropped } = createQueue(t)
   sink.refused = new Set(['3', '7'])
-  await queue.accept(createRecords(10), 1000)
+  await queue.accept(createRecords(10), 1000, worker)
   t.equal(sink.stored.size, 8)
   t.same(dropped, [
     ['refused', 1],
@@ -152,7 +159,7 @@ t.test('a sink that names the records that it refuses gets no batch again', asyn
   const { sink, queue, dropped } = createQueue(t)
   sink.refused = new Set(['3', '7'])
   sink.namesRefused = true
-  await queue.accept(createRecords(10), 1000)
+  await queue.accept(createRecords(10), 1000, worker)
   t.equal(sink.batches.length, 1)
   t.equal(sink.stored.size, 8)
   t.same(dropped, [['refused', 2]])
@@ -162,8 +169,8 @@ t.test('a sink that names the records that it refuses gets no batch again', asyn
 t.test('a full queue drops the new records', async t => {
   const { sink, queue, dropped } = createQueue(t, { recordsMax: 4, flushIntervalMs: 1_000_000 })
   sink.failures = Number.POSITIVE_INFINITY
-  void queue.accept(createRecords(3), 1000)
-  void queue.accept(createRecords(3), 1000)
+  void queue.accept(createRecords(3), 1000, worker)
+  void queue.accept(createRecords(3), 1000, worker)
   t.same(dropped, [['queue_full', 2]])
   t.equal(queue.depth, 4)
 })
@@ -172,8 +179,8 @@ t.test('during an outage records go to disk, and from there to the sink', async 
   const spill = await openSpill(createTemporaryFolder(t))
   const { sink, queue, dropped } = createQueue(t, { spill })
   sink.failures = Number.POSITIVE_INFINITY
-  await queue.accept(createRecords(3), 1000)
-  await queue.accept([createRecord({ request_id: 'during' })], 1000)
+  await queue.accept(createRecords(3), 1000, worker)
+  await queue.accept([createRecord({ request_id: 'during' })], 1000, worker)
   t.equal(queue.depth, 0)
   t.equal(sink.stored.size, 0)
   sink.failures = 0
@@ -191,10 +198,10 @@ t.test('under load that never ends the records of an outage come to their turn',
   let isLoaded = true
   const write = sink.write.bind(sink)
   sink.write = async records => {
-    if (isLoaded) void queue.accept(createRecords(3), 1)
+    if (isLoaded) void queue.accept(createRecords(3), 1, worker)
     await write(records)
   }
-  void queue.accept(createRecords(3), 1)
+  void queue.accept(createRecords(3), 1, worker)
   while (![...ids].every(id => sink.stored.has(id))) await setImmediate()
   isLoaded = false
   const turns = sink.batches.map(batch => batch.some(id => ids.has(id)))
@@ -210,14 +217,14 @@ t.test('a file of the spill that was deleted does not keep the sink from being a
   const spill = await openSpill(directory, (_, count) => lost.push(count))
   const { sink, queue } = createQueue(t, { spill })
   sink.failures = Number.POSITIVE_INFINITY
-  await queue.accept(createRecords(3), 1000)
+  await queue.accept(createRecords(3), 1000, worker)
   while (spill.isEmpty) await setImmediate()
   for (const name of readdirSync(directory)) rmSync(join(directory, name))
   sink.failures = 0
   while (!queue.isAvailable) await setImmediate()
   t.same(lost, [3])
   t.equal(queue.counts.dropped, 3, 'the health of the sink tells of it')
-  await queue.accept([createRecord({ request_id: 'after' })], 1000)
+  await queue.accept([createRecord({ request_id: 'after' })], 1000, worker)
   await queue.flush()
   t.same([...sink.stored], ['after'])
 })
@@ -225,7 +232,7 @@ t.test('a file of the spill that was deleted does not keep the sink from being a
 t.test('what is left at the close is counted', async t => {
   const { sink, queue, dropped } = createQueue(t, { retryMinMs: 1_000_000, retryMaxMs: 1_000_000 })
   sink.failures = Number.POSITIVE_INFINITY
-  const accepted = queue.accept(createRecords(3), 1000)
+  const accepted = queue.accept(createRecords(3), 1000, worker)
   await queue.close()
   await accepted
   t.same(dropped, [['closed', 3]])
@@ -234,7 +241,7 @@ t.test('what is left at the close is counted', async t => {
 
 t.test('a batch and the queue end at their bound of bytes', async t => {
   const { sink, queue, dropped } = createQueue(t, { bytesMax: 1000, batchBytesMax: 300 })
-  const accepted = queue.accept(createRecords(12), 1200)
+  const accepted = queue.accept(createRecords(12), 1200, worker)
   t.same(dropped, [['queue_full', 2]])
   await accepted
   t.same(
@@ -244,10 +251,10 @@ t.test('a batch and the queue end at their bound of bytes', async t => {
 })
 
 t.test('workers may drop records that wait for a mirror in an outage, and the records are stored later', async t => {
-  const { sink, queue } = createQueue(t, { releasesInOutage: true, retryMinMs: 20, retryMaxMs: 20 })
+  const { sink, queue } = createQueue(t, { keptInOutage: nothing, retryMinMs: 20, retryMaxMs: 20 })
   sink.failures = Number.POSITIVE_INFINITY
-  await queue.accept(createRecords(3), 1000)
-  await queue.accept([createRecord({ request_id: 'during' })], 1000)
+  await queue.accept(createRecords(3), 1000, worker)
+  await queue.accept([createRecord({ request_id: 'during' })], 1000, worker)
   t.equal(sink.stored.size, 0)
   t.equal(queue.depth, 4)
   sink.failures = 0
@@ -256,11 +263,90 @@ t.test('workers may drop records that wait for a mirror in an outage, and the re
   t.equal(queue.counts.written, 4)
 })
 
+t.test('in an outage workers keep what fits, and what only the writer has is told before they drop it', async t => {
+  const keptInOutage = { arrivalsMax: 2, recordsMax: 5, bytesMax: 1e6 }
+  const { sink, queue, held } = createQueue(t, { keptInOutage, retryMinMs: 1e6, retryMaxMs: 1e6 })
+  sink.failures = Number.POSITIVE_INFINITY
+  const acknowledged: number[] = []
+  const send = (count: number) => {
+    const number = held.length
+    void queue.accept(createRecords(count), 1000, worker).then(() => {
+      t.ok(held.length > number, 'the number was told')
+      acknowledged.push(count)
+    })
+  }
+  send(1)
+  await queue.flush()
+  t.notOk(queue.isAvailable)
+  send(2)
+  await setImmediate()
+  t.same([held, acknowledged], [[], []], 'two arrivals are kept')
+  send(4)
+  await setImmediate()
+  t.same([held, acknowledged], [[3], [1, 2]], 'five records are kept')
+  sink.failures = 0
+  await queue.flush()
+  t.equal(sink.stored.size, 4)
+  t.same([held.at(-1), acknowledged], [0, [1, 2, 4]])
+})
+
+t.test('what came over a connection that has ended is held by the writer alone', async t => {
+  const { sink, queue, held } = createQueue(t, { flushIntervalMs: 1e6, retryMinMs: 1e6, retryMaxMs: 1e6 })
+  sink.failures = 1
+  const ended = {}
+  const [first, second] = [
+    queue.accept(createRecords(2), 1000, ended),
+    queue.accept([createRecord({ request_id: 'kept' })], 1000, worker)
+  ]
+  await queue.flush()
+  queue.release(ended)
+  await first
+  t.same(held, [2])
+  await queue.flush()
+  await second
+  t.same(held, [2, 0])
+})
+
+t.test('a sink that works in the thread of the writer lets another one go on between its batches', async t => {
+  const busy = createQueue(t)
+  const mirror = createQueue(t)
+  const write = busy.sink.write.bind(busy.sink)
+  busy.sink.write = records => {
+    const end = performance.now() + 2
+    while (performance.now() < end);
+    return write(records)
+  }
+  let batchesBefore = Number.POSITIVE_INFINITY
+  mirror.sink.write = async () => {
+    // Each step of a write to a file takes a turn of the event loop.
+    for (let step = 0; step < 5; step += 1) await setImmediate()
+    batchesBefore = busy.sink.batches.length
+  }
+  const stored = busy.queue.accept(createRecords(100), 1000, worker)
+  await Promise.all([mirror.queue.accept(createRecords(1), 1000, worker), stored])
+  t.equal(busy.sink.batches.length, 10)
+  t.ok(batchesBefore < 10, `${batchesBefore} batches before`)
+})
+
+t.test('a write that ended while the event loop was busy is not slow', async t => {
+  const { sink, queue, held } = createQueue(t, { keptInOutage: nothing, slowWriteMs: 1 })
+  sink.write = async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    // The event of its end waits for the event loop, as that of a file does.
+    stat('.', () => resolve())
+    const end = performance.now() + 20
+    while (performance.now() < end);
+    await promise
+  }
+  await queue.accept(createRecords(1), 1000, worker)
+  t.same(held, [])
+})
+
 t.test('behind a write that takes long, a mirror holds no worker up', async t => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const mirror = createQueue(t, { releasesInOutage: true, slowWriteMs: 1 })
+  const mirror = createQueue(t, { keptInOutage: nothing, slowWriteMs: 1 })
   mirror.sink.held = promise
-  await mirror.queue.accept(createRecords(3), 1000)
+  await mirror.queue.accept(createRecords(3), 1000, worker)
   t.equal(mirror.sink.stored.size, 0)
 
   resolve()
@@ -276,9 +362,9 @@ for (const ending of ['succeeds', 'fails'] as const)
       const spill = await openSpill(createTemporaryFolder(t))
       const { sink, queue, dropped } = createQueue(t, { spill, slowWriteMs: 1 })
       sink.held = promise
-      const first = queue.accept(createRecords(1), 1000)
+      const first = queue.accept(createRecords(1), 1000, worker)
       while (sink.writes === 0) await setImmediate()
-      await Promise.all([first, queue.accept([createRecord({ request_id: 'behind' })], 1000)])
+      await Promise.all([first, queue.accept([createRecord({ request_id: 'behind' })], 1000, worker)])
       t.equal(sink.stored.size, 0)
       if (ending === 'fails') sink.failures = 1
       resolve()
@@ -298,9 +384,9 @@ t.test('a full queue and the close spill what is left, for the next process', as
   // A write that never ends would keep the process of the test alive.
   t.teardown(resolve)
   sink.held = promise
-  const first = queue.accept(createRecords(1), 1000)
+  const first = queue.accept(createRecords(1), 1000, worker)
   void queue.flush()
-  const second = queue.accept(createRecords(4), 4000)
+  const second = queue.accept(createRecords(4), 4000, worker)
   while (spill.isEmpty) await setImmediate()
   await queue.close()
   await Promise.all([first, second])
@@ -311,9 +397,9 @@ t.test('a full queue and the close spill what is left, for the next process', as
 t.test('a flush ends with a failed attempt, and the workers may drop the remaining records', async t => {
   const { sink, queue, dropped } = createQueue(t, { flushIntervalMs: 1e6, retryMinMs: 1e6, retryMaxMs: 1e6 })
   sink.failures = Number.POSITIVE_INFINITY
-  const accepted = queue.accept(createRecords(3), 1000)
+  const accepted = queue.accept(createRecords(3), 1000, worker)
   await queue.flush()
-  queue.release()
+  queue.release(worker)
   await accepted
   t.equal(queue.depth, 3)
   await queue.close()
@@ -332,14 +418,15 @@ t.test('the lag is the age of the oldest record that is not stored', async t => 
       nowMs: () => nowMs,
       onWritten: () => undefined,
       onDropped: () => undefined,
-      onWriteError: () => undefined
+      onWriteError: () => undefined,
+      onHeld: () => undefined
     }
   )
   t.teardown(() => queue.close())
   t.equal(queue.lagMs, 0)
-  void queue.accept(createRecords(1), 1000)
+  void queue.accept(createRecords(1), 1000, worker)
   nowMs += 5000
-  void queue.accept(createRecords(1), 1000)
+  void queue.accept(createRecords(1), 1000, worker)
   t.equal(queue.lagMs, 5000)
   await queue.flush()
   t.equal(queue.lagMs, 0)

@@ -21,6 +21,7 @@ class FakeService implements TrafficService {
   bytes = 0
   readonly followers = new Set<(summaries: readonly TrafficSummary[]) => void>()
   flushes = 0
+  releases = 0
   /** Delays the settling of stored batches while it is set. */
   held: Array<() => void> | undefined
 
@@ -34,6 +35,10 @@ class FakeService implements TrafficService {
   async flush(): Promise<void> {
     this.flushes += 1
     for (const settled of this.held?.splice(0) ?? []) settled()
+  }
+
+  release(): void {
+    this.releases += 1
   }
 
   async answer(name: string): Promise<null> {
