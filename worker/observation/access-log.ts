@@ -37,6 +37,7 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
   const keyHash = rememberMember('api_key_hash')
   const keyName = rememberMember('api_key_name')
   const caller = rememberMember('caller', redactText)
+  const ignoredName = rememberTexts(redactText)
   const foreignText = (name: string, text: string | undefined) =>
     text === undefined ? '' : writeMember(name, redactText(text).slice(0, TEXT_CHARACTERS_MAX).toWellFormed())
   const foreignId = (name: string, text: string | undefined) =>
@@ -65,7 +66,7 @@ export function createAccessLog({ writePlainLine, redactText, metricsPath }: Acc
           profile(facts.profileId) +
           alias(facts.evidence?.publicAlias) +
           count('upstream_status_code', upstreamStatus) +
-          listIgnored(facts.ignoredFields) +
+          listIgnored(facts.ignoredFields, ignoredName) +
           model(facts.model) +
           count('input_tokens', facts.inputTokens) +
           count('output_tokens', facts.outputTokens) +
@@ -95,10 +96,10 @@ function writeMember(name: string, text: string): string {
   return `,"${name}":${escapeJsonLine(JSON.stringify(text))}`
 }
 
-/** The names are safe in log lines (decisions.md 70). */
-function listIgnored(names: readonly string[] | undefined): string {
+/** The names are safe in log lines (decisions.md 70), and a client may have put a secret where a name belongs. */
+function listIgnored(names: readonly string[] | undefined, redact: (name: string) => string): string {
   if (names === undefined || names.length === 0) return ''
-  return `,"ignored_fields":${escapeJsonLine(JSON.stringify(names.slice(0, IGNORED_FIELDS_MAX)))}`
+  return `,"ignored_fields":${escapeJsonLine(JSON.stringify(names.slice(0, IGNORED_FIELDS_MAX).map(redact)))}`
 }
 
 function cost(nanos: number | undefined): string {

@@ -156,6 +156,14 @@ t.test(
   }
 )
 
+t.test('a secret in the place of the name of a field is masked', async t => {
+  const secret = `sk-proj-${'aB3dE5gH7'.repeat(5)}`
+  const response = await askIn(gateway, 'messages', 'hello', { model: ALIAS, headers, more: { [secret]: 1, top_k: 3 } })
+  const record = await gateway.recordOf(response)
+  t.same(record.metadata.ignored_fields, ['***', 'top_k'])
+  t.same((await lineOf(record)).ignored_fields, ['***', 'top_k'])
+})
+
 t.test("a provider's words are recorded only where content is captured, redacted", async t => {
   const capturing = await start({ GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true' })
   const directive = (status: number) => `[[error:${status} json message=Bad ${PROMPT} Bearer abcdef]]`

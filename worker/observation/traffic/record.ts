@@ -3,7 +3,7 @@
 import type { OutgoingRecord } from '../../../shared/traffic/batch.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import type { Protocol } from '../../operations/operation.ts'
-import { rememberCombinations } from '../../performance/remember-texts.ts'
+import { rememberCombinations, rememberTexts } from '../../performance/remember-texts.ts'
 import { boundText } from '../../translation/captured-body.ts'
 import { describeFailure } from '../failure.ts'
 import type { Caller, ClosedFacts, RequestFacts, RequestView } from '../observer.ts'
@@ -46,6 +46,8 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
   function cutIndexed(text: string): string {
     return redactText(text).slice(0, INDEXED_CHARACTERS_MAX).toWellFormed()
   }
+
+  const ignoredName = rememberTexts(redactText)
 
   /** The same as JSON text; undefined for none. */
   function quote(text: string | undefined): string | undefined {
@@ -147,7 +149,7 @@ export function createRecordWriter(redactText: (text: string) => string, currenc
       first_token_ms: seen.firstTokenMs === undefined ? undefined : roundMs(seen.firstTokenMs),
       // How much of a stream its client got (field-lessons.md D9).
       bytes_sent: closed.lifecycle === 'streaming_aborted' ? closed.bytesSent : undefined,
-      ignored_fields: closed.facts.ignoredFields?.slice(0, IGNORED_FIELDS_MAX),
+      ignored_fields: closed.facts.ignoredFields?.slice(0, IGNORED_FIELDS_MAX).map(ignoredName),
       upstream_attempts: (seen.upstreamAttempts ?? 0) > 1 ? seen.upstreamAttempts : undefined,
       // A count that is not the provider's (field-lessons.md D6).
       token_count: closed.facts.isTokenEstimate === true ? 'estimate' : undefined,
