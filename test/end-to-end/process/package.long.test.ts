@@ -92,25 +92,6 @@ t.test('the packed artifact runs from node_modules of an empty project', async t
   t.equal(await serveOnce(t, process.execPath, { entry, project }), 0)
 })
 
-for (const range of ['22.19.0', '24']) {
-  t.test(`the packed artifact and the dependencies of the container serve on Node ${range}`, async t => {
-    const folder = createTemporaryFolder(t)
-    // The package of Node places its program with a script.
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"allowScripts":{"node":true}}')
-    const installing = runClean(['npm', 'install', '--no-audit', '--no-fund', `node@${range}`], { cwd: folder })
-    if (!(await installing.then(({ exitCode }) => exitCode === 0).catch(() => false))) {
-      t.comment(`skipped: Node ${range} cannot be installed from the package registry here`)
-      return
-    }
-    const node = join(folder, 'node_modules/.bin/node')
-    t.match((await execa(node, ['--version'], { extendEnv: false })).stdout, `v${range}`)
-    const project = createTemporaryFolder(t)
-    const artifact = await unpackArtifact(tarball, project)
-    linkDependencies(artifact, project, root)
-    t.equal(await serveOnce(t, node, { entry: artifact.entry, project }), 0)
-  })
-}
-
 t.test('a program imports the gateway from the installed package, types included', async t => {
   const project = createTemporaryFolder(t)
   linkDependencies(await unpackArtifact(tarball, project), project, root)

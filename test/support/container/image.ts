@@ -1,15 +1,17 @@
-// Assembles the file system of the container in a folder, without a container engine: the first stages are played in a copy of the checkout,
-// and the instructions of the last one are followed as they stand, so that the Dockerfile and what is tested cannot differ.
+// Assembles the file system of the container in a folder, without a container engine: the instructions of the Dockerfile are followed as they
+// stand, so that it and what is tested cannot differ. Installing takes most of the time, so most tests link what the checkout has installed.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Instruction, readDockerfile, readExecForm, readPairs } from './dockerfile.ts'
+import { type Instruction, readDockerfile, readExecForm, readPairs, type Stage } from './dockerfile.ts'
 
 const root = join(import.meta.dirname, '../../..')
 export const DOCKERFILE = join(root, 'ops/container/Dockerfile')
 /** Where the base image has it. */
 const NODE = 'usr/local/bin/node'
+/** Of the stages before the last one. */
+const WORKING_FOLDER = '/build'
 
 export interface Image {
   /** The root of the file system. */
@@ -25,35 +27,79 @@ export interface Image {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** Builds the product in a copy and assembles the image below `folder`. */
+/** The working folders of the stages before the last one, by name. */
+export type StageFolders = Readonly<Record<string, string>>
+
+/** Builds the product in a copy and assembles the image below `folder`, with the packages that the checkout has installed. */
 export function assembleImage(folder: string): Image {
-  // The user of the image must reach what lies below.
-  chmodSync(folder, 0o711)
-  const stages = readDockerfile(readFileSync(DOCKERFILE, 'utf8'))
-  const last = stages.at(-1)
-  if (last === undefined) throw new Error('The Dockerfile has no stage.')
-  const build = join(folder, 'build')
-  for (const { name, flags, text } of stages.find(stage => stage.name === 'build')?.instructions ?? []) {
-    if (name === 'COPY' && flags.from === undefined) copyAll(root, build, text)
-  }
-  linkTree(join(root, 'node_modules'), join(build, 'node_modules'))
-  execFileSync('npm', ['run', '--silent', 'build'], {
-    cwd: build,
-    env: {
-      ...process.env,
-      NODE_OPTIONS: '',
-      NODE_COMPILE_CACHE: '',
-      PATH: `${build}/node_modules/.bin:${process.env.PATH}`
-    }
-  })
-  const dependencies = join(folder, 'dependencies')
-  linkProduction(dependencies)
-  const image = join(folder, 'root')
-  addBase(image)
-  return followStage(last.instructions, image, { build, dependencies })
+  return assembleLastStage(playStages(folder, linkInstalled), join(folder, 'root'))
 }
 
-function followStage(instructions: readonly Instruction[], image: string, stages: Record<string, string>): Image {
+/** Follows the stages before the last one below `folder`. What the image runs with is installed from the registry, as the Dockerfile says. */
+export function installStages(folder: string): StageFolders {
+  return playStages(folder, (command, stage) => {
+    if (command.includes('--omit=dev')) runCommand(command, stage)
+    else linkInstalled(command, stage)
+  })
+}
+
+/** Assembles the file system of the last stage in the folder `image`, on the base of this Node. */
+export function assembleLastStage(stages: StageFolders, image: string, node: string = process.execPath): Image {
+  // The user of the image must reach what lies below.
+  chmodSync(dirname(image), 0o711)
+  const last = readStages().at(-1)
+  if (last === undefined) throw new Error('The Dockerfile has no stage.')
+  addBase(image, realpathSync(node))
+  return followStage(last.instructions, image, stages)
+}
+
+function readStages(): Stage[] {
+  return readDockerfile(readFileSync(DOCKERFILE, 'utf8'))
+}
+
+function playStages(folder: string, run: (command: string, stage: string) => void): StageFolders {
+  const folders = readStages()
+    .slice(0, -1)
+    .map(({ name = '', instructions }) => {
+      const stage = join(folder, name)
+      mkdirSync(stage)
+      for (const { name: instruction, flags, text } of instructions) {
+        if (instruction === 'COPY' && flags.from === undefined) copyAll(root, stage, text)
+        else if (instruction === 'RUN') run(text, stage)
+        else if (instruction !== 'WORKDIR' || text !== WORKING_FOLDER)
+          throw new Error(`An instruction of the stage ${name} that is not known: ${instruction} ${text}`)
+      }
+      return [name, stage]
+    })
+  return Object.fromEntries(folders)
+}
+
+/** A command of a stage, with links in place of an installation. A command that is not known must be added here. */
+function linkInstalled(command: string, stage: string): void {
+  switch (command) {
+    case 'npm ci --ignore-scripts --workspaces=false':
+      linkTree(join(root, 'node_modules'), join(stage, 'node_modules'))
+      break
+    case 'npm run build':
+      runCommand(command, stage)
+      break
+    case 'npm ci --omit=dev --ignore-scripts --workspaces=false && mkdir empty':
+      linkProduction(stage)
+      mkdirSync(join(stage, 'empty'))
+      break
+    default:
+      throw new Error(`A command of the Dockerfile that is not known: ${command}`)
+  }
+}
+
+function runCommand(command: string, folder: string): void {
+  // Hooks of the test runner do not belong into a build.
+  const { NODE_OPTIONS: _hooks, NODE_COMPILE_CACHE: _cache, ...variables } = process.env
+  const env = { ...variables, PATH: `${dirname(process.execPath)}:${process.env.PATH}` }
+  execFileSync('sh', ['-c', command], { cwd: folder, env, stdio: 'pipe' })
+}
+
+function followStage(instructions: readonly Instruction[], image: string, stages: StageFolders): Image {
   let environment: Record<string, string> = { PATH: '/usr/local/bin:/usr/bin:/bin' }
   let [user, group] = [0, 0]
   let workingFolder = '/'
@@ -68,7 +114,7 @@ function followStage(instructions: readonly Instruction[], image: string, stages
         const stage = stages[flags.from ?? '']
         if (stage === undefined) throw new Error(`COPY of an unknown stage: ${flags.from}`)
         const words = text.split(/\s+/)
-        copyAll(stage, image, words.map(word => word.replace(/^\/build\//, '')).join(' '))
+        copyAll(stage, image, words.map(word => word.replace(`${WORKING_FOLDER}/`, '')).join(' '))
         break
       }
       case 'ENV':
@@ -111,11 +157,6 @@ function copyAll(from: string, to: string, text: string): void {
   const words = text.split(/\s+/)
   const target = words.pop() ?? ''
   for (const word of words) {
-    // A folder that a stage creates to copy it empty.
-    if (word === '/empty') {
-      mkdirSync(join(to, target), { recursive: true })
-      continue
-    }
     const source = join(from, word)
     const place = join(to, target, statSync(source).isFile() ? word : '')
     mkdirSync(dirname(place), { recursive: true })
@@ -151,8 +192,7 @@ function linkProduction(folder: string): void {
 }
 
 /** Node and the libraries that it is linked with: no shell, and no other program. */
-function addBase(image: string): void {
-  const node = realpathSync(process.execPath)
+function addBase(image: string, node: string): void {
   mkdirSync(join(image, dirname(NODE)), { recursive: true })
   cpSync(node, join(image, NODE))
   const libraries = execFileSync('ldd', [node], { encoding: 'utf8' }).matchAll(/(?:=> )?(\/\S+) \(0x/g)
