@@ -66,6 +66,7 @@ interface Bench {
 /** Prints a line for each disturbance and a verdict for each goal; false when one of them is missed. */
 export async function measureIsolation(options: IsolationOptions): Promise<boolean> {
   const chosen = disturbances.filter(({ name }) => name.includes(options.only))
+  if (chosen.length === 0) throw new Error(`no disturbance has this text in its name: ${options.only}`)
   const folder = mkdtempSync(join(tmpdir(), 'gateway-isolation-'))
   const probes = await listenForProbes(join(folder, 'probe.sock'))
   const targets = await startTargets({

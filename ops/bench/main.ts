@@ -1,6 +1,7 @@
 // Compares the product with a bare relay and with the upstream alone, side by side in one run, and judges it by its goals. Absolute
 // numbers belong to the machine; the ratios count. `npm run bench`, `npm run bench -- --quick`, and `npm run bench -- --against
-// <checkout>` for a comparison with the product of another checkout. `--only <text>` measures what has the text in its name.
+// <checkout>` for a comparison with the product of another checkout. `--only <text>` measures what has the text in its name. A quick run is
+// too short to judge by: it ends with 0 whatever the figures are.
 //
 // `npm run bench -- --isolation` measures what small requests and the event loop of a worker feel while one client sends what is expensive,
 // eight at a time: a line for each disturbance, a verdict for each goal. `--profile` lists the functions in which the event loop was busy
@@ -67,21 +68,21 @@ const MEMORY_RATIO_MAX = Number.POSITIVE_INFINITY
 const root = join(import.meta.dirname, '..', '..')
 if (flags.isolation) {
   const { quick: isQuick, profile: hasProfile, only } = flags
-  process.exit((await measureIsolation({ checkout: root, isQuick, hasProfile, only })) ? 0 : 1)
+  end(await measureIsolation({ checkout: root, isQuick, hasProfile, only }))
 }
 if (flags.stores) {
   const records = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
-  process.exit((await measureStores({ records, only: flags.only })) ? 0 : 1)
+  end(await measureStores({ records, only: flags.only }))
 }
 if (flags.chains) {
   const responses = Number(flags.records ?? (flags.quick ? 20_000 : 1_000_000))
-  process.exit((await measureChains({ only: flags.only, responses })) ? 0 : 1)
+  end(await measureChains({ only: flags.only, responses }))
 }
 if (flags.outage) {
   const { quick: isQuick, only } = flags
-  process.exit((await measureOutages({ checkout: root, isQuick, only })) ? 0 : 1)
+  end(await measureOutages({ checkout: root, isQuick, only }))
 }
-if (flags.scrape) process.exit((await measureScrapes({ isQuick: flags.quick })) ? 0 : 1)
+if (flags.scrape) end(await measureScrapes({ isQuick: flags.quick }))
 // A start of a program costs up to a tenth more or less than the next for its whole life, and other work on the machine makes single
 // rounds cost half as much again: several starts of each are compared, each by many short rounds in turn.
 const observation = flags.observation ? await startObservation() : undefined
@@ -91,6 +92,16 @@ const isComparison = comparison !== undefined
 const starts = flags.quick ? 2 : 4
 const rounds = flags.quick ? 4 : isComparison ? 8 : 12
 const measured = select(scenarios)
+const measuredBridge = select(bridgeScenarios)
+if (measured.length === 0 && (isComparison || measuredBridge.length === 0)) {
+  console.error(`--only ${flags.only}: no scenario has this text in its name`)
+  process.exit(2)
+}
+
+/** The exit code is for goals that a run was long enough to judge. */
+function end(isGood: boolean): never {
+  process.exit(isGood || flags.quick ? 0 : 1)
+}
 
 /** Those that `--only` names, shorter for a quick run. */
 function select<One extends Omit<Scenario, 'familyRatioMax'>>(all: One[]): One[] {
@@ -186,7 +197,7 @@ async function startBuilds({ names, products }: Comparison, { isNewFirst }: Star
 }
 
 function judgeAgainstRelay(): Promise<boolean> {
-  const measurements = [...planGoals(measured), ...planBridgeGoals(select(bridgeScenarios))]
+  const measurements = [...planGoals(measured), ...planBridgeGoals(measuredBridge)]
   return judgeGoals(measurements, { starts, rounds, start: () => start({ product: root }) })
 }
 
@@ -204,4 +215,4 @@ await observation?.close()
 limitedKeys?.close()
 // Ended here, because a library that `stores.ts` imports ends a process that has nothing left to do with 0.
 // Two builds are compared for a person to read: figures are guarded by a look at the table, not by an exit code.
-process.exit(isGood || flags.against !== undefined ? 0 : 1)
+end(isGood || flags.against !== undefined)

@@ -13,14 +13,16 @@ export interface CommandBlock {
   readonly text: string
 }
 
-/** What no test of this project can run, by what it needs. The list stands in the index of guides as well. */
+/**
+ * The programs of the guides that no test of this project can run, by what they need. In a run of a page they do nothing, and the rest of
+ * their block is run. The list stands in the index of guides as well.
+ */
 export const NOT_RUN: ReadonlyMap<string, readonly string[]> = new Map([
   ['a container engine', ['docker']],
   ['a cluster', ['kubectl', 'helm']],
-  ['an init system', ['systemctl', 'journalctl']],
-  ['the internet', ['npm install']],
-  ['a coding agent with its own account', ['claude', 'gemini', 'qwen', 'cline']],
-  ['minutes of a quiet machine', ['npm run bench', 'npm run compare']]
+  ['an init system', ['systemctl']],
+  // `package.long.test.ts` installs the tarball without it. The coding agents are installed from it as well.
+  ['the internet', ['npm install', 'claude', 'gemini', 'qwen', 'cline']]
 ])
 
 /** The documents that show commands, and their blocks in the order of the page. */
@@ -39,13 +41,24 @@ function blocksOf(document: string): CommandBlock[] {
   }))
 }
 
-/** What a block needs that no test has; undefined for one that is run. */
-export function whyNotRun(block: CommandBlock): string | undefined {
-  const commands = block.text.split('\n').map(line => line.replace(/^(?:\w+=\S* )+/, ''))
-  for (const [reason, programs] of NOT_RUN) {
-    if (programs.some(program => commands.some(command => `${command} `.startsWith(`${program} `)))) return reason
-  }
-  return undefined
+/** A command of a block, and what it needs that no test has. */
+export interface Command {
+  readonly line: number
+  readonly text: string
+  readonly needs: string | undefined
+}
+
+/** The commands of a block; a comment and a line of a document within are none. */
+export function listCommands({ line, text }: CommandBlock): Command[] {
+  const lines = text.replaceAll('\\\n', ' ').split('\n')
+  const commands = lines.flatMap(one => one.split('&&')).map(one => one.trim().replace(/^(?:\w+=\S* )+/, ''))
+  return commands
+    .filter(command => /^[a-z]/.test(command))
+    .map(command => {
+      const isOf = ([, programs]: [string, readonly string[]]) =>
+        programs.some(program => `${command} `.startsWith(`${program} `))
+      return { line, text: command, needs: [...NOT_RUN].find(isOf)?.[0] }
+    })
 }
 
 /** The settings of a block that has nothing but lines of a `.env` file; undefined for other blocks. */
