@@ -55,6 +55,8 @@ export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDe
   const queues = new Map<string, Queue>()
   /** By owner, then by the id of the question. */
   const recent = new Map<number, Map<number, Settlement>>()
+  /** Answers to questions for what keys use now that wait for a shared place, each with the way to cancel its deadline. */
+  const usageAnswers = new Map<() => void, () => void>()
   let lastQuestionId = 0
 
   function ask(question: Question): void {
@@ -103,6 +105,21 @@ export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDe
 
   function advanceAll(): void {
     for (const [domain, queue] of [...queues]) advance(domain, queue)
+    if (usageAnswers.size === 0 || ledger.isReadingSpend()) return
+    for (const list of [...usageAnswers.keys()]) answerUsage(list)
+  }
+
+  /** A host that has just started, or has admitted no request lately, has to ask the place what was spent. */
+  function askUsage(owner: number, requestId: number): void {
+    const list = () => send(owner, { kind: 'keys-usage-listed', requestId, usages: ledger.usage() })
+    if (ledger.isReadingSpend()) usageAnswers.set(list, timers.after(WAIT_MAX_MS, () => answerUsage(list)))
+    else list()
+  }
+
+  function answerUsage(list: () => void): void {
+    usageAnswers.get(list)?.()
+    usageAnswers.delete(list)
+    list()
   }
 
   function answer({ owner, requestId, key }: Question, decision: Exclude<Decision, { kind: 'waiting' }>): void {
@@ -170,8 +187,7 @@ export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDe
         settle(owner, [granted])
       },
       'limits-settle': ({ settlements }, { owner }) => settle(owner, settlements),
-      'keys-usage': ({ requestId }, { owner }) =>
-        send(owner, { kind: 'keys-usage-listed', requestId, usages: ledger.usage() })
+      'keys-usage': ({ requestId }, { owner }) => askUsage(owner, requestId)
     },
     releaseOwner(owner) {
       recent.delete(owner)
@@ -191,6 +207,8 @@ export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDe
     close() {
       for (const { cancelTimer } of queues.values()) cancelTimer?.()
       queues.clear()
+      for (const cancelTimer of usageAnswers.values()) cancelTimer()
+      usageAnswers.clear()
     }
   }
 }

@@ -58,6 +58,8 @@ export interface Ledger {
   releaseOwner(owner: number): void
   replaceKeys(keys: KeySet): void
   usage(): KeyUsage[]
+  /** Whether a shared place is being asked what was spent of a budget: before that, `usage` has it as it was last read. */
+  isReadingSpend(): boolean
 }
 
 export interface LedgerOptions {
@@ -184,7 +186,13 @@ export function createLedger(
       for (const key of lastUsed.keys()) if (table.find(key) === undefined) lastUsed.delete(key)
     },
     usage: () =>
-      listUsage(table.list(), { nowMs: clock.nowMs(), epochMs: clock.epochMs(), lastUsed: key => lastUsed.get(key) })
+      listUsage(table.list(), { nowMs: clock.nowMs(), epochMs: clock.epochMs(), lastUsed: key => lastUsed.get(key) }),
+    isReadingSpend() {
+      const want = { epochMs: clock.epochMs(), nowMs: clock.nowMs(), mustAnswer: false }
+      const budgets = new Set(Array.from(table.list(), held => held.budgets).flat())
+      // Every budget is checked, so that one exchange asks for all of them.
+      return [...budgets].filter(budget => budget.check(want) === 'asking').length > 0
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { handleMessage } from '../../shared/ipc/handlers.ts'
 import { createMessage, type SupervisorMessage } from '../../shared/ipc/messages.ts'
 import { readKeyLimits } from '../../shared/keys/key-limits.ts'
 import type { KeySet } from '../../shared/keys/key-set.ts'
-import { LIMIT_NAMES } from '../../shared/limits/leases.ts'
+import { type KeyUsage, LIMIT_NAMES } from '../../shared/limits/leases.ts'
 import type { SharedCounters } from '../../shared/limits/shared-counters.ts'
 import { createLimitsService, type LimitsService } from '../../supervisor/limits/limits-service.ts'
 import type { OutageMode } from '../../supervisor/limits/shared/outage.ts'
@@ -42,6 +42,8 @@ export interface LimitsHost {
   /** Leases that the workers asked for. */
   readonly questions: number
   request(worker: number, key: string, tokens?: number): Promise<Admission>
+  /** What keys use now, as the first worker learns it for the admin API. */
+  usage(): Promise<readonly KeyUsage[] | undefined>
   /** The process of a worker dies, and another one takes its place. */
   kill(worker: number): void
   replaceKeys(keys: KeySet): void
@@ -138,6 +140,9 @@ export function openLimitsHost(time: VirtualTime, options: HostOptions): LimitsH
     events,
     get questions() {
       return questions
+    },
+    async usage() {
+      return await workers[0]?.channel.listUsage(new AbortController().signal)
     },
     async request(index, key, tokens = 0) {
       const worker = workers[index % workers.length]
