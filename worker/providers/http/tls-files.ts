@@ -1,5 +1,5 @@
-// The TLS files of a profile: the authorities beside those of the system, and the certificate that is
-// shown to the provider. They are read again when they change (providers.md 1, row `tls_policy_ref`).
+// The TLS files of a provider: the authorities, and the certificate that is shown to it. A profile names them, or the settings of
+// the native upstream do. They are read again when they change (providers.md 1, row `tls_policy_ref`; decisions.md 100).
 
 import { readFile, stat } from 'node:fs/promises'
 import type { SecureContext } from 'node:tls'
@@ -9,10 +9,15 @@ import { readFileState } from '../../../shared/file-state.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { checkKeyPair, readCertificates } from '../../../shared/pem.ts'
 import type { ProviderProfile } from '../../../shared/profile.ts'
-import { findContext } from './tls-context.ts'
-import type { TlsOptions } from './tls-options.ts'
+import type { Settings } from '../../../shared/settings.ts'
+import { type ContextTexts, findContext } from './tls-context.ts'
 
 export type TlsFilePaths = Pick<ProviderProfile, 'caFile' | 'clientCertFile' | 'clientKeyFile'>
+
+/** The files of the settings, for a native upstream. */
+export type SettingsFiles = Partial<
+  Pick<Settings['upstream'], 'caBundleFile' | 'certFile' | 'keyFile' | 'keyFilePassword'>
+>
 
 /** Whose certificate a connection checks. */
 export type TlsPeer = 'provider' | 'proxy'
@@ -27,7 +32,7 @@ export interface TlsMaterial {
   readonly clientCertificate: string | undefined
 }
 
-/** A file of a profile cannot be used. The message names the member, never a path or a text. */
+/** A file cannot be used. The message names the member or the setting, never a path or a text. */
 export class TlsFilesError extends Error {
   readonly code = 'ERR_TLS_FILES'
 }
@@ -40,8 +45,8 @@ export interface TlsFiles {
 export interface TlsFilesOptions {
   profileId: string
   paths: TlsFilePaths
-  /** What the files do not say: the authorities and the certificate of the settings. */
-  otherwise?: TlsOptions
+  /** Where the profile names no authorities, or no certificate, those of the settings. */
+  settings?: SettingsFiles
   log: Logger
   /** Milliseconds of a clock that never goes back. */
   monotonicMs?: () => number
@@ -53,15 +58,46 @@ const CHECK_INTERVAL_MS = 1000
 const CHECK_DEADLINE_MS = 1000
 const FILE_BYTES_MAX = 1024 * 1024
 
-/** Begins to read the files of a profile; undefined where it names none. */
+/** Begins to read the files of a provider; undefined where none is named. */
 export function openTlsFiles(options: TlsFilesOptions): TlsFiles | undefined {
-  const { caFile, clientCertFile } = options.paths
-  return caFile === undefined && clientCertFile === undefined ? undefined : createTlsFiles(options)
+  const sources = listSources(options.paths, options.settings ?? {})
+  return sources.ca === undefined && sources.cert === undefined ? undefined : createTlsFiles(sources, options)
 }
 
-function createTlsFiles(options: TlsFilesOptions): TlsFiles {
-  const { profileId: profile, paths, otherwise = {}, log } = options
+/** A file, and the member or the setting that names it. */
+interface Source {
+  readonly name: string
+  readonly path: string
+}
+
+interface Sources {
+  readonly ca: Source | undefined
+  /** The authorities stand beside those of the system, not in their place. */
+  readonly isExtra: boolean
+  readonly cert: Source | undefined
+  readonly key: Source | undefined
+  /** Absent where no password can be given. */
+  readonly password?: { readonly setting: string; readonly text: string | undefined }
+}
+
+function listSources({ caFile, clientCertFile, clientKeyFile }: TlsFilePaths, settings: SettingsFiles): Sources {
+  const source = (name: string, path: string | undefined) => (path === undefined ? undefined : { name, path })
+  const isExtra = caFile !== undefined
+  const ca = source('ca_file', caFile) ?? source('UPSTREAM_CA_BUNDLE_FILE', settings.caBundleFile)
+  if (clientCertFile !== undefined) {
+    const cert = source('client_cert_file', clientCertFile)
+    return { ca, isExtra, cert, key: source('client_key_file', clientKeyFile) ?? cert }
+  }
+  const cert = source('UPSTREAM_CERT_FILE', settings.certFile)
+  const key = cert && (source('UPSTREAM_KEY_FILE', settings.keyFile) ?? cert)
+  const text = settings.keyFilePassword?.reveal()
+  return { ca, isExtra, cert, key, password: { setting: 'UPSTREAM_KEY_FILE_PASSWORD', text } }
+}
+
+function createTlsFiles(sources: Sources, options: TlsFilesOptions): TlsFiles {
+  const { profileId: profile, log } = options
   const { monotonicMs = () => performance.now() } = options
+  const paths = [sources.ca, sources.cert, sources.key].flatMap(source => (source === undefined ? [] : [source.path]))
   let current: TlsMaterial | undefined
   /** Of the files that `current` was made of. */
   let currentState: string | undefined
@@ -71,12 +107,12 @@ function createTlsFiles(options: TlsFilesOptions): TlsFiles {
   let checking: Promise<void> | undefined
 
   async function check(): Promise<void> {
-    const state = await readFileState(Object.values(listPaths(paths)))
+    const state = await readFileState(paths)
     if (state === currentState) return
     try {
-      const texts = await readTexts(paths)
+      const texts = await readTexts(sources)
       const isFirst = current === undefined && problem === undefined
-      current = createMaterial(texts, otherwise)
+      current = createMaterial(texts, sources)
       currentState = state
       problem = undefined
       if (!isFirst) log.info({ event: 'provider_tls_files_read', profile }, 'Read changed TLS files of a provider')
@@ -116,35 +152,24 @@ function createTlsFiles(options: TlsFilesOptions): TlsFiles {
 }
 
 interface TlsTexts {
-  ca?: string
-  cert?: string
-  key?: string
+  ca: string | undefined
+  cert: string | undefined
+  key: string | undefined
 }
 
-function listPaths({ caFile, clientCertFile, clientKeyFile = clientCertFile }: TlsFilePaths): Record<string, string> {
-  return {
-    ...(caFile !== undefined && { ca: caFile }),
-    ...(clientCertFile !== undefined && { cert: clientCertFile }),
-    ...(clientCertFile !== undefined && clientKeyFile !== undefined && { key: clientKeyFile })
-  }
+async function readTexts(sources: Sources): Promise<TlsTexts> {
+  const [ca, cert, key] = await Promise.all([sources.ca, sources.cert, sources.key].map(readText))
+  return { ca, cert, key }
 }
 
-const MEMBERS: Record<string, string> = { ca: 'ca_file', cert: 'client_cert_file', key: 'client_key_file' }
-
-async function readTexts(paths: TlsFilePaths): Promise<TlsTexts> {
-  const entries = await Promise.all(
-    Object.entries(listPaths(paths)).map(async ([name, path]) => [name, await readText(MEMBERS[name] ?? name, path)])
-  )
-  return Object.fromEntries(entries)
-}
-
-async function readText(member: string, path: string): Promise<string> {
+async function readText(source: Source | undefined): Promise<string | undefined> {
+  if (source === undefined) return undefined
   try {
-    const { size } = await statFile(path)
+    const { size } = await statFile(source.path)
     if (size > FILE_BYTES_MAX) throw new Error('The file is too large.')
-    return dropByteOrderMark(await readFile(path)).toString('utf8')
+    return dropByteOrderMark(await readFile(source.path)).toString('utf8')
   } catch {
-    throw new TlsFilesError(`${member} must name a readable file.`)
+    throw new TlsFilesError(`${source.name} must name a readable file.`)
   }
 }
 
@@ -155,20 +180,22 @@ async function statFile(path: string): Promise<{ size: number }> {
   return found
 }
 
-function createMaterial(texts: TlsTexts, otherwise: TlsOptions): TlsMaterial {
-  const { cert, key } = texts
-  const refuse = (member: string, expectation: string): never => {
-    throw new TlsFilesError(`${member} ${expectation}.`)
+function createMaterial({ ca, cert, key }: TlsTexts, sources: Sources): TlsMaterial {
+  const { isExtra, password } = sources
+  const refuse = (name: string, expectation: string): never => {
+    throw new TlsFilesError(`${name} ${expectation}.`)
   }
   // Node skips what it cannot read in a bundle without an error, and then no certificate would be trusted.
-  if (texts.ca !== undefined && readCertificates(texts.ca).length === 0) {
-    refuse('ca_file', 'must name a file with nothing but valid certificates in PEM form')
+  if (sources.ca !== undefined && readCertificates(ca ?? '').length === 0) {
+    refuse(sources.ca.name, 'must name a file with nothing but valid certificates in PEM form')
   }
-  if (cert !== undefined && key !== undefined) {
-    checkKeyPair({ certSetting: 'client_cert_file', cert, keySetting: 'client_key_file', key }, refuse)
+  const trust: ContextTexts = isExtra ? { extraCa: ca } : { ca }
+  let shown: ContextTexts = {}
+  if (sources.cert !== undefined && sources.key !== undefined && cert !== undefined && key !== undefined) {
+    const pair = { certSetting: sources.cert.name, cert, keySetting: sources.key.name, key }
+    checkKeyPair({ ...pair, ...(password !== undefined && { password }) }, refuse)
+    shown = { cert, key, ...(password?.text !== undefined && { passphrase: password.text }) }
   }
-  const trust = texts.ca === undefined ? { ca: otherwise.ca } : { extraCa: texts.ca }
-  const shown = cert === undefined ? pickCertificate(otherwise) : { cert, key: key ?? cert }
   return {
     provider: findContext({ ...trust, ...shown }),
     // Few proxies speak TLS.
@@ -176,13 +203,5 @@ function createMaterial(texts: TlsTexts, otherwise: TlsOptions): TlsMaterial {
       return findContext(trust)
     },
     clientCertificate: shown.cert
-  }
-}
-
-function pickCertificate({ cert, key, passphrase }: TlsOptions): Pick<TlsOptions, 'cert' | 'key' | 'passphrase'> {
-  return {
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(passphrase !== undefined && { passphrase })
   }
 }

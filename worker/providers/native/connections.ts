@@ -66,8 +66,8 @@ export interface NativeConnectionsOptions {
   proxyFor: (origin: string) => ProxyServer | undefined
   /** Checks the addresses of the proxies; absent where the settings name them. */
   proxyGuard?: DestinationGuard | undefined
-  /** The files of a profile, which win over those of the settings where it names them. */
-  profileFiles?: Omit<TlsFilesOptions, 'otherwise'>
+  /** The files of the profile, which win over those of the settings where it names them. */
+  profileFiles: Omit<TlsFilesOptions, 'settings'>
   onConnectionChange?: ConnectionListener | undefined
 }
 
@@ -76,11 +76,11 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
   const { settings, baseUrl, guard, proxyFor, proxyGuard, profileFiles, onConnectionChange } = options
   const { upstream } = settings
   const endpoints = resolveEndpoints(baseUrl, upstream.authUrl)
-  const own = profileFiles?.paths ?? {}
+  const own = profileFiles.paths
   // Naming authorities asks for them to be checked.
   const trust = own.caFile === undefined ? readTrust(upstream) : { rejectUnauthorized: true }
   const shown = own.clientCertFile === undefined ? readClientCertificate(upstream) : {}
-  const files = profileFiles && openProfileFiles(profileFiles, trust, shown)
+  const files = openFiles(profileFiles, upstream)
   const callMs = Math.ceil(upstream.timeout * 1000)
   const common = { proxyGuard, onConnectionChange, timeouts: readTimeouts(settings, callMs) }
   const toApi = {
@@ -88,7 +88,7 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
     origin: endpoints.apiOrigin,
     proxy: proxyFor(endpoints.apiOrigin),
     tls: { ...trust, ...shown },
-    tlsFiles: files?.api,
+    tlsFiles: files.api,
     guard
   }
   const connectionsMax = upstream.maxConnections ?? API_CONNECTIONS_MAX_DEFAULT
@@ -99,7 +99,7 @@ export function openNativeConnections(options: NativeConnectionsOptions): Native
     origin: endpoints.oauth.origin,
     proxy: proxyFor(endpoints.oauth.origin),
     tls: trust,
-    tlsFiles: files?.oauth,
+    tlsFiles: files.oauth,
     connectionsMax: TOKEN_CONNECTIONS_MAX
   })
   const all = [api, oauth, passwordToken]
@@ -133,16 +133,20 @@ function readTimeouts({ upstream, streamIdleTimeoutSeconds }: ConnectionSettings
   }
 }
 
-/** The certificate of a profile is shown to the API alone, as that of the settings is. */
-function openProfileFiles(
-  options: Omit<TlsFilesOptions, 'otherwise'>,
-  trust: TlsOptions,
-  shown: TlsOptions
+/** A certificate is shown to the API alone. */
+function openFiles(
+  options: Omit<TlsFilesOptions, 'settings'>,
+  upstream: Settings['upstream']
 ): { api: TlsFiles | undefined; oauth: TlsFiles | undefined } {
   const { caFile } = options.paths
+  const { caBundleFile } = upstream
   return {
-    api: openTlsFiles({ ...options, otherwise: { ...trust, ...shown } }),
-    oauth: openTlsFiles({ ...options, paths: caFile === undefined ? {} : { caFile }, otherwise: trust })
+    api: openTlsFiles({ ...options, settings: upstream }),
+    oauth: openTlsFiles({
+      ...options,
+      paths: caFile === undefined ? {} : { caFile },
+      settings: caBundleFile === undefined ? {} : { caBundleFile }
+    })
   }
 }
 
