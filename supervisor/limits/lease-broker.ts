@@ -112,7 +112,11 @@ export function createLeaseBroker({ send, ledger, nowMs, timers }: LeaseBrokerDe
   /** A host that has just started, or has admitted no request lately, has to ask the place what was spent. */
   function askUsage(owner: number, requestId: number): void {
     const list = () => send(owner, { kind: 'keys-usage-listed', requestId, usages: ledger.usage() })
-    if (ledger.isReadingSpend()) usageAnswers.set(list, timers.after(WAIT_MAX_MS, () => answerUsage(list)))
+    if (ledger.isReadingSpend())
+      usageAnswers.set(
+        list,
+        timers.after(WAIT_MAX_MS, () => answerUsage(list))
+      )
     else list()
   }
 

@@ -1,5 +1,4 @@
-// Runs the commands of one page of the guides, block by block, as a reader would: in one shell, in a folder that looks like a checkout, beside
-// a gateway that has everything on. The programs that no test can run are listed in `guide-commands.ts`: they do nothing here, the commands
+// Runs the commands of one page of the guides, block by block, as a reader would: in one shell, in a folder that looks like a checkout. The programs that no test can run are listed in `guide-commands.ts`: they do nothing here, the commands
 // around them are run.
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -24,22 +23,38 @@ export interface Plan {
   readonly words?: Readonly<Record<string, string>>
   /** Prepares the folder before the first block. */
   prepare?(t: Test, page: Page): Promise<void> | void
+  /** Looks at what the last block has left. */
+  check?(t: Test, page: Page): Promise<void>
   /** Of a page that takes longer than others. */
   readonly deadlineMs?: number
 }
 
-export interface Page {
+/** Where a reader works. */
+export interface Checkout {
   readonly folder: string
-  readonly gateway: StartedGateway
+  readonly variables: Readonly<Record<string, string>>
+  /** That answers at the address of the guides until the page starts another one; undefined where there is none yet. */
+  readonly gateway?: StartedGateway
+}
+
+/** A reader's place in a page. `variables` are those of its shell, and `prepare` may add some. */
+export interface Page extends Checkout {
   readonly variables: Record<string, string>
 }
 
 /** Runs the blocks of a page; a command that fails is a failure of the test, with the line of its block. */
 export async function runPage(
   t: Test,
-  { document, blocks, plan }: { document: string; blocks: readonly CommandBlock[]; plan: Plan }
+  {
+    document,
+    blocks,
+    plan,
+    checkout
+  }: { document: string; blocks: readonly CommandBlock[]; plan: Plan; checkout: Checkout }
 ): Promise<void> {
-  const page = await openPage(t)
+  const state = createTemporaryFolder(t)
+  if (checkout.gateway !== undefined) writeFileSync(join(state, 'url'), checkout.gateway.url)
+  const page: Page = { ...checkout, variables: { ...checkout.variables, HOME: state, GUIDE: state } }
   writeFiles(document, page.folder)
   await plan.prepare?.(t, page)
   const words = Object.entries(plan.words ?? {})
@@ -66,6 +81,7 @@ export async function runPage(
     timeout: plan.deadlineMs ?? PAGE_DEADLINE_MS
   })
   t.equal(exitCode, 0, `${document}: ${all.slice(-1500)}`)
+  await plan.check?.(t, page)
 }
 
 /** Stops at the first command that fails, and says in which block it stands. */
@@ -83,10 +99,24 @@ function quote(value: string): string {
   return `'${value.replaceAll('…', 'secret')}'`
 }
 
-/** A folder that looks like a checkout, with a gateway that has everything on. */
-async function openPage(t: Test): Promise<Page> {
+/** A folder that looks like a checkout. */
+export function openCheckout(folder: string): Checkout {
+  for (const name of ['package.json', 'node_modules', 'supervisor', 'worker', 'shared', 'test']) {
+    symlinkSync(join(root, name), join(folder, name))
+  }
+  mkdirSync(join(folder, 'ops'))
+  // The folder of Compose gets files of secrets.
+  cpSync(join(root, 'ops/compose'), join(folder, 'ops/compose'), { recursive: true })
+  for (const name of readdirSync(join(root, 'ops'))) {
+    if (name !== 'compose') symlinkSync(join(root, 'ops', name), join(folder, 'ops', name))
+  }
+  const path = [shims, join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
+  return { folder, variables: { PATH: path, NODE: process.execPath } }
+}
+
+/** The same, with a gateway that has everything on. */
+export async function openGateway(t: Test): Promise<Checkout & { gateway: StartedGateway }> {
   const emulator = await startEmulator(t)
-  const state = createTemporaryFolder(t)
   const env = {
     ...emulatorVariables(emulator),
     GATEWAY_ADMIN_API_ENABLED: 'true',
@@ -102,29 +132,16 @@ async function openPage(t: Test): Promise<Page> {
   }
   const gateway = await startGateway(t, { env })
   while (!(await fetch(`${gateway.url}/ready`)).ok) await setTimeout(50)
-  const { folder } = gateway
-  for (const name of ['package.json', 'node_modules', 'supervisor', 'worker', 'shared', 'test']) {
-    symlinkSync(join(root, name), join(folder, name))
-  }
-  mkdirSync(join(folder, 'ops'))
-  // The folder of Compose gets files of secrets.
-  cpSync(join(root, 'ops/compose'), join(folder, 'ops/compose'), { recursive: true })
-  for (const name of readdirSync(join(root, 'ops'))) {
-    if (name !== 'compose') symlinkSync(join(root, 'ops', name), join(folder, 'ops', name))
-  }
-  writeFileSync(join(state, 'url'), gateway.url)
+  const checkout = openCheckout(gateway.folder)
   const variables = {
-    PATH: [shims, join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
-    HOME: state,
-    GUIDE: state,
-    NODE: process.execPath,
+    ...checkout.variables,
     // A page that starts a gateway without an account means the native upstream.
     ...emulatorVariables(emulator),
     GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
     LITELLM_KEY: 'sk-1234',
     SUPERVISOR: String(gateway.process.pid)
   }
-  return { folder, gateway, variables }
+  return { ...checkout, gateway, variables }
 }
 
 /** The files that a page shows under their name, such as `# keys.yaml`, with the digest of the secret. */

@@ -162,24 +162,27 @@ t.test('keys 10: a budget is that of all hosts, and survives a restart', async t
   t.match(await answer, { kind: 'refused', code: 'budget_exceeded' })
 })
 
-t.test('what a budget has spent is shown before the first request after a start, and in an outage as it was last read', async t => {
-  const { time, place, hosts, ask } = openHosts(2, { keys: monthly, epochMs, countsAll: false })
-  await spend((await ask(0)).answers, 600_000_000)
-  await time.advance(2_000)
-  const shown = async (host = hosts[1]) => {
-    const usages = host?.usage()
-    await time.advance(1_000)
-    return (await usages)?.find(({ key }) => key === 'ci')?.limits.find(({ limit }) => limit === 'budget')?.usedAmount
+t.test(
+  'what a budget has spent is shown before the first request after a start, and in an outage as it was last read',
+  async t => {
+    const { time, place, hosts, ask } = openHosts(2, { keys: monthly, epochMs, countsAll: false })
+    await spend((await ask(0)).answers, 600_000_000)
+    await time.advance(2_000)
+    const shown = async (host = hosts[1]) => {
+      const usages = host?.usage()
+      await time.advance(1_000)
+      return (await usages)?.find(({ key }) => key === 'ci')?.limits.find(({ limit }) => limit === 'budget')?.usedAmount
+    }
+    t.equal(await shown(), 600_000_000)
+    place.outage = 'down'
+    await spend((await ask(0)).answers, 100_000_000)
+    await time.advance(10_000)
+    t.equal(await shown(), 600_000_000)
+    place.outage = 'none'
+    await time.advance(10_000)
+    t.equal(await shown(), 700_000_000, 'what the other host has spent meanwhile')
   }
-  t.equal(await shown(), 600_000_000)
-  place.outage = 'down'
-  await spend((await ask(0)).answers, 100_000_000)
-  await time.advance(10_000)
-  t.equal(await shown(), 600_000_000)
-  place.outage = 'none'
-  await time.advance(10_000)
-  t.equal(await shown(), 700_000_000, 'what the other host has spent meanwhile')
-})
+)
 
 t.test('keys 13: spend of an outage is kept and added once, also where the place had it without an answer', async t => {
   const { time, place, ask } = openHosts(1, { keys: monthly, epochMs, countsAll: false })
