@@ -21,6 +21,8 @@ export interface SocketServerDependencies {
 
 /** What cleans temporary folders may remove the socket: a worker that starts later would find nothing. */
 const CHECK_INTERVAL_MS = 1_000
+/** Further failures are logged once a minute. */
+const CHECKS_PER_LINE = 60
 
 /** Creates a server that does not listen yet. Where its socket is removed, it listens again under the same path. */
 export function createSocketServer({ log, serve }: SocketServerDependencies): SocketServer {
@@ -29,6 +31,8 @@ export function createSocketServer({ log, serve }: SocketServerDependencies): So
   let server: Server | undefined
   let check: NodeJS.Timeout | undefined
   let isListeningAgain = false
+  /** In a row. */
+  let failures = 0
 
   function accept(socket: Socket): void {
     connections.add(socket)
@@ -57,12 +61,17 @@ export function createSocketServer({ log, serve }: SocketServerDependencies): So
       // Open connections stay. The closed socket removes its path, so it closes first.
       server?.close()
       await open(path)
+      failures = 0
       log.warn(
         { event: 'socket_made_again' },
         'The socket of this process was removed from the temporary folder; it was made again'
       )
     } catch (error) {
-      log.warn({ event: 'socket_lost', err: error }, 'The socket of this process was removed and cannot be made again')
+      if (failures % CHECKS_PER_LINE === 0) {
+        const message = 'The socket of this process was removed and cannot be made again'
+        log.warn({ event: 'socket_lost', err: error }, message)
+      }
+      failures += 1
     } finally {
       isListeningAgain = false
     }

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { mock } from 'node:test'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { connectPrivately, ensurePrivateFolder } from '../../shared/private-folder.ts'
@@ -25,6 +26,32 @@ t.test('a socket whose folder was removed is made again, and its connections sta
   await once(second, 'connect')
   while (served.length < 2) await pause(10)
   t.equal(first.destroyed, false)
+})
+
+t.test('a socket that cannot be made again is told once, and made as soon as it can be', async t => {
+  const path = join(createTemporaryFolder(t), 'private', 'service.sock')
+  const checks = mock.timers
+  checks.enable({ apis: ['setInterval'] })
+  t.teardown(() => checks.reset())
+  const events: string[] = []
+  const log = pino({ base: null }, { write: line => events.push(JSON.parse(line).event) })
+  const server = createSocketServer({ log, serve: () => undefined })
+  t.teardown(() => server.close())
+  await server.listen(path)
+  const check = async () => {
+    checks.tick(1_000)
+    await turn()
+  }
+  rmSync(dirname(path), { recursive: true })
+  writeFileSync(dirname(path), 'something else')
+  for (let count = 0; count < 60; count += 1) await check()
+  t.same(events, ['socket_lost'])
+  await check()
+  t.same(events, ['socket_lost', 'socket_lost'], 'and again after a minute')
+  rmSync(dirname(path))
+  await check()
+  while (events.length < 3) await pause(10)
+  t.equal(events[2], 'socket_made_again')
 })
 
 t.test('a folder that lets others in is used by no side', async t => {
