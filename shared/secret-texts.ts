@@ -227,11 +227,12 @@ function findQuote(text: string, start: number, quote: string): number {
 
 /** `NAME=value` and `--name value`: variables, parameters of URLs, parts of connection strings, options of commands. */
 function createAssignmentMasking(names: SecretNames): Masking {
-  const assignment = /(?<![\w.-])([\w.-]{1,128})=(?:"[^"]*"|[^\s&,;]+)/g
+  // Begins at the sign: a pattern that begins with the name reads every word of a text.
+  const assignment = /(?<=(?<![\w.-])([\w.-]{1,128}))=(?:"[^"]*"|[^\s&,;]+)/g
   const option = /(?<![\w-])(--[A-Za-z][\w-]{1,127}[ \t]{1,4})(?:"[^"]*"|'[^']*'|[^\s"'\\<$-][^\s"'\\]*)/g
   return text =>
     text
-      .replace(assignment, (whole, name: string) => (names.isInText(name) ? `${name}=${REDACTED}` : whole))
+      .replace(assignment, (whole, name: string) => (names.isInText(name) ? `=${REDACTED}` : whole))
       .replace(option, (whole, name: string) => (names.isInText(name.slice(2)) ? name + REDACTED : whole))
       .replace(SHORT_PASSWORD, `$1${REDACTED}`)
 }
@@ -255,10 +256,13 @@ const AUTHORIZATION_SCHEME =
 
 /** `Authorization` and `Cookie` lines, wherever they begin: in requests that were copied, in commands, in log lines. */
 const maskHeaders: Masking = text =>
-  maskValues(text, HEADER, ({ name, value }) => {
-    if (isOneWord(value)) return value.length
-    const isHeader = name.toLowerCase().endsWith('cookie') ? value.includes('=') : AUTHORIZATION_SCHEME.test(value)
-    return isHeader ? value.length : 0
+  maskValues(text, HEADER, {
+    isSecret: () => true,
+    measure(value, name) {
+      if (isOneWord(value)) return value.length
+      const isHeader = name.toLowerCase().endsWith('cookie') ? value.includes('=') : AUTHORIZATION_SCHEME.test(value)
+      return isHeader ? value.length : 0
+    }
   })
 
 /** A line that begins with a name, also one within quotes: `-H 'x-api-key: abc'`, `password: abc`, `API key: abc`, `aws_secret = abc`. */
@@ -271,17 +275,18 @@ const PLAIN_VALUE =
 const CALL = /^[A-Za-z_$][\w.$]*(?:\(.*\)|\[.*\]);?$/
 
 function createLineMasking(names: SecretNames): Masking {
-  return text =>
-    maskValues(text, LINE_BEGIN, ({ name, value }) => {
-      if (!names.isInText(name.replace(' ', '_'))) return 0
-      const quote = /^\\*["'`]/.exec(value)?.[0]
-      if (quote !== undefined) return findQuote(value, quote.length, quote)
-      const given = /^\S+(?=\s*(?:#.*|\/\/.*)?$)/.exec(value)?.[0] ?? ''
-      if (PLAIN_VALUE.test(given) || CALL.test(given)) return 0
-      // Quotes and brackets at the end are those of the text around.
-      const trail = /(?:\\*["'`])[\]}),;]{0,16}$|[,;]$/.exec(given)?.[0].length ?? 0
-      return given.length - trail
-    })
+  const rule: ValueRule = { isSecret: name => names.isInText(name.replace(' ', '_')), measure: measureValue }
+  return text => maskValues(text, LINE_BEGIN, rule)
+}
+
+function measureValue(value: string): number {
+  const quote = /^\\*["'`]/.exec(value)?.[0]
+  if (quote !== undefined) return findQuote(value, quote.length, quote)
+  const given = /^\S+(?=\s*(?:#.*|\/\/.*)?$)/.exec(value)?.[0] ?? ''
+  if (PLAIN_VALUE.test(given) || CALL.test(given)) return 0
+  // Quotes and brackets at the end are those of the text around.
+  const trail = /(?:\\*["'`])[\]}),;]{0,16}$|[,;]$/.exec(given)?.[0].length ?? 0
+  return given.length - trail
 }
 
 /** A value that is one word may be any secret; more words are a sentence. */
@@ -289,22 +294,29 @@ function isOneWord(value: string): boolean {
   return /^\S+\s*$/.test(value)
 }
 
-/** Masks as many characters of the rest of a line as `choose` says for each match of a pattern that ends where a value begins. */
-function maskValues(text: string, pattern: RegExp, choose: (found: { name: string; value: string }) => number): string {
+interface ValueRule {
+  /** Asked first: most names in a text are others. */
+  isSecret(name: string): boolean
+  /** How many characters of the rest of the line are the secret. */
+  measure(value: string, name: string): number
+}
+
+/** Masks the value behind each match of a pattern that ends where a value begins. */
+function maskValues(text: string, pattern: RegExp, { isSecret, measure }: ValueRule): string {
   let result = ''
   let done = 0
   let lineEnd = -1
   for (const match of text.matchAll(pattern)) {
-    if (match.index < done) continue
-    const start = match.index + match[0].length
     const { name = '', before = text[match.index - 1] ?? '' } = match.groups ?? {}
+    if (match.index < done || !isSecret(name)) continue
+    const start = match.index + match[0].length
     const quote = /["'`]/.test(before) ? before : ''
     // The line is looked for once, however many names are in it.
     if (quote !== '' || start > lineEnd) lineEnd = findLineEnd(text, start, quote)
     const rest = text.slice(start, Math.min(lineEnd, start + VALUE_CHARACTERS_MAX))
     // Members in one line: the next one, or the end of them, ends a value that has no quotes.
     const value = /[{,(]/.test(before) && !/^\\*["'`]/.test(rest) ? rest.split(/[,})]/, 1).join('') : rest
-    const masked = choose({ name, value })
+    const masked = measure(value, name)
     if (masked === 0) continue
     const end = value.length === VALUE_CHARACTERS_MAX && masked === value.length ? lineEnd : start + masked
     const quoteLength = /^\\*["'`]/.exec(value)?.[0].length ?? 0
