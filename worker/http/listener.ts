@@ -144,6 +144,11 @@ export function createListener(
       socket.destroy()
       return
     }
+    // The client gives up a body that was refused: no request is left that a response could belong to.
+    if (connection?.isBehindResponse === true) {
+      socket.destroy()
+      return
+    }
     if (connection === undefined || current === undefined || !canRespond(error, socket)) {
       sendClientError(error, socket, status => unserved.refuse(status, socket))
       return

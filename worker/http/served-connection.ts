@@ -65,6 +65,8 @@ class ServedConnection {
   openCount = 0
   /** The bytes after the head of the last request are not valid HTTP: nothing of it, and no further request, can be read. */
   fault: GatewayError | undefined
+  /** A request that has its response, and whose body did not come to its end by then. */
+  #unread: IncomingMessage | undefined
 
   readonly #socket: Socket
   readonly #handlers: ConnectionHandlers
@@ -102,6 +104,11 @@ class ServedConnection {
     this.#endWith(outgoing)
   }
 
+  /** Whether what is read now is the body of a request that has its response: a refused body that is on its way, usually. */
+  get isBehindResponse(): boolean {
+    return this.#unread?.complete === false
+  }
+
   /** Serves no further request: the connection is being closed. */
   stop(): void {
     this.#isEnding = true
@@ -110,6 +117,7 @@ class ServedConnection {
   complete(outgoing: ServerResponse): void {
     this.openCount -= 1
     if (this.current === outgoing) this.current = undefined
+    this.#unread = outgoing.req.complete ? undefined : outgoing.req
     if (this.#waiting.length > 0) this.#serveNext()
   }
 

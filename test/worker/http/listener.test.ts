@@ -205,6 +205,39 @@ t.test(
   }
 )
 
+t.test('a client that gives up a refused body is no malformed request; one behind a whole body is', async t => {
+  const refused: number[] = []
+  const unserved = {
+    ...unrecorded,
+    refuse(status: number) {
+      refused.push(status)
+      return 'an id'
+    }
+  }
+  const listener = createListener((incoming, outgoing) => {
+    incoming.resume()
+    outgoing.writeHead(503, { 'content-length': 0 }).end()
+  }, unserved)
+  t.teardown(() => listener.close())
+  const { port } = await listener.listen(loopback)
+  const head = 'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n'
+
+  const leaving = await openConnection(t, port)
+  leaving.socket.write(`${head}the beginning`)
+  await leaving.waitFor(/503/)
+  leaving.socket.end()
+  await leaving.closed
+  t.same(refused, [])
+  t.equal(leaving.received().match(/HTTP\/1\.1/g)?.length, 1)
+
+  const malformed = await openConnection(t, port)
+  malformed.socket.write(head)
+  await malformed.waitFor(/503/)
+  malformed.socket.write(`${'x'.repeat(1000)}no request\r\n\r\n`)
+  await malformed.closed
+  t.same(refused, [400])
+})
+
 t.test('closing ends requests that do not end by themselves, and may be called again', async t => {
   const { listener, port } = await startApplication(t, {
     routes: messagesRoute((_request, reply) => {
