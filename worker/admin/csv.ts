@@ -46,8 +46,11 @@ export function writeCsvRow(summary: TrafficSummary): string {
   return CSV_COLUMNS.map(column => writeCell(shown[column])).join(',') + LINE_END
 }
 
-/** Cells that spreadsheets would run as a formula; some take the full-width forms for the plain signs (decisions.md 104). */
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+/**
+ * Cells that spreadsheets would run as a formula; some take the full-width forms for the plain signs, and some drop control characters before
+ * them (decisions.md 104).
+ */
+const FORMULA = /^(?:[=+\-@\uff1d\uff0b\uff0d\uff20]|\p{Cc})/u
 const NEEDS_QUOTES = /[",\r\n]/
 
 function writeCell(value: string | number | boolean | null): string {

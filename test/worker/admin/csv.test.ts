@@ -32,7 +32,7 @@ t.test('keys 17: a cost is a number with its currency', async t => {
 })
 
 t.test('a cell that a spreadsheet would run is a text', async t => {
-  for (const start of ['=', '+', '-', '@', '\t', '\r', '\n', '\uff1d', '\uff0b', '\uff0d', '\uff20']) {
+  for (const start of ['=', '+', '-', '@', '\t', '\r', '\n', '\0', '\u0085', '\uff1d', '\uff0b', '\uff0d', '\uff20']) {
     const [, , cell] = writeCsvRow(summaryWith({ request_id: `${start}1+1` })).split(',')
     t.equal(cell, /[\r\n]/.test(start) ? `"'${start}1+1"` : `'${start}1+1`)
   }
@@ -46,7 +46,9 @@ t.test('a row with any cells is read back as these cells', async () => {
       const [request_id = '', trace_id = '', model_requested = '', error_type = ''] = texts
       const row = writeCsvRow(summaryWith({ request_id, trace_id, model_requested, error_type }))
       const cells = readRow(row)
-      const expected = texts.map(text => (/^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text))
+      const expected = texts.map(text =>
+        /^(?:[=+\-@\uff1d\uff0b\uff0d\uff20]|\p{Cc})/u.test(text) ? `'${text}` : text
+      )
       const read = ['request_id', 'trace_id', 'model_requested', 'error_type'].map(
         name => cells[CSV_COLUMNS.indexOf(name as never)]
       )
