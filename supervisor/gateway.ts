@@ -25,7 +25,7 @@ import { createRestartPolicy } from './restart-policy.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './runtime-plan.ts'
 import type { OperatorSignals } from './signals.ts'
 import { StartFailure, toListenFailure, toStartFailure } from './start-failure.ts'
-import { warnOfMissingCredentials } from './startup-checks.ts'
+import { warnOfMissingCredentials } from './startup-checks/upstream.ts'
 
 export interface GatewayContext {
   readonly version: string

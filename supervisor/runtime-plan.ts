@@ -27,7 +27,8 @@ import { type LoadedProfiles, loadProfiles } from './profile/load.ts'
 import { resolveProfilePath } from './profile/path.ts'
 import type { VariableLookup } from './profile/secrets.ts'
 import { listVariableNames } from './profile/variables.ts'
-import { checkNativeDestinations, checkStartup } from './startup-checks.ts'
+import { checkStartup } from './startup-checks/check-startup.ts'
+import { checkNativeDestinations } from './startup-checks/upstream.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 export interface RuntimePlan {

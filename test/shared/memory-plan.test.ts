@@ -2,7 +2,7 @@ import t from 'tap'
 import { countThreads, countWorkers, planMemory } from '../../shared/memory-plan.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { planAllocator } from '../../supervisor/allocator.ts'
-import { warnOfMemory } from '../../supervisor/startup-checks.ts'
+import { listMemoryWarnings } from '../../supervisor/startup-checks/memory.ts'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -42,10 +42,8 @@ t.test('what the processes may take together stays within the limit wherever the
 t.test('the default limit of bodies fits into 256 MiB, and the start says what does not', async t => {
   const settings = parseSettings({ GATEWAY_WORKERS: '1' })
   const warningsOf = (limit: number, services: number, environment = settings) => {
-    const warnings: string[] = []
     const use = { limitBytes: limit * MEBIBYTE, workers: environment.workers, services, threadsPerWorker: 1 }
-    warnOfMemory(environment, warnings, planMemory(use))
-    return warnings
+    return listMemoryWarnings(environment, planMemory(use))
   }
   t.same(warningsOf(256, 0), [])
   t.match(warningsOf(256, 1), [

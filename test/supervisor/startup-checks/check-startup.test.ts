@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { StartupError } from '../../shared/startup-error.ts'
-import { planRuntime } from '../../supervisor/runtime-plan.ts'
-import { warnOfMissingCredentials } from '../../supervisor/startup-checks.ts'
+import { StartupError } from '../../../shared/startup-error.ts'
+import { planRuntime } from '../../../supervisor/runtime-plan.ts'
+import { warnOfMissingCredentials } from '../../../supervisor/startup-checks/upstream.ts'
 
 t.test('a start without any credentials of the default upstream is warned about', async t => {
   function warn(environment: Record<string, string>): string | undefined {
@@ -13,7 +13,7 @@ t.test('a start without any credentials of the default upstream is warned about'
   }
   t.match(warn({}), 'UPSTREAM_CREDENTIALS')
   t.match(warn({ GATEWAY_PASS_TOKEN: 'false' }), 'UPSTREAM_CREDENTIALS')
-  const fixtures = join(import.meta.dirname, '../ops/emulator/fixtures')
+  const fixtures = join(import.meta.dirname, '../../ops/emulator/fixtures')
   const file = join(t.testdir({}), 'credentials')
   writeFileSync(file, 'Y2xpZW50OnNlY3JldA==')
   for (const environment of [
