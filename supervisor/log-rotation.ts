@@ -2,8 +2,8 @@
 // it and then has every process open it anew (operations.md 12).
 import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
+import { isStandardStream } from '../shared/logging/standard-streams.ts'
 import type { Logger } from '../shared/logging.ts'
-import { isStandardStream } from '../shared/standard-streams.ts'
 
 /** Interval between two checks of the size; a file may exceed its limit by what is logged in between. */
 const CHECK_INTERVAL_MS = 1000

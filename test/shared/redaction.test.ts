@@ -1,6 +1,6 @@
 import t from 'tap'
+import { createWarningLimiter } from '../../shared/logging/warning-limiter.ts'
 import { createRedactor } from '../../shared/redaction.ts'
-import { createWarningLimiter } from '../../shared/warning-limiter.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../support/growth.ts'
 import * as fc from '../support/properties.ts'
 

@@ -1,6 +1,6 @@
 // Writes one line per finished request (operations.md 12). The line is built only from named facts,
 // so that it cannot contain a header, a query or content.
-import { escapeJsonLine } from '../../shared/log-line.ts'
+import { escapeJsonLine } from '../../shared/logging/log-line.ts'
 import type { WritePlainLine } from '../../shared/logging.ts'
 import { readAmount } from '../../shared/prices.ts'
 import { PROBE_ROUTES } from '../../shared/traffic/unrecorded-routes.ts'

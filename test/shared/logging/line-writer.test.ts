@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import t from 'tap'
-import { createLineWriter, PIPE_PIECE_BYTES } from '../../shared/line-writer.ts'
-import * as fc from '../support/properties.ts'
+import { createLineWriter, PIPE_PIECE_BYTES } from '../../../shared/logging/line-writer.ts'
+import * as fc from '../../support/properties.ts'
 
 /** A reader that accepts one piece at a time; `read` accepts the next. */
 function createSlowReader() {

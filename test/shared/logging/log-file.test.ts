@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createFileWriter, openLogFile } from '../../shared/log-file.ts'
-import { createTemporaryFolder } from '../support/temporary.ts'
+import { createFileWriter, openLogFile } from '../../../shared/logging/log-file.ts'
+import { createTemporaryFolder } from '../../support/temporary.ts'
 
 function open(t: Test, options: { path?: string; gatherBytes?: number } = {}) {
   const folder = createTemporaryFolder(t)
