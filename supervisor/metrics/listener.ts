@@ -16,6 +16,8 @@ import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 const PRIVATE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 /** A scraper sends a short head and reads the response at once. */
 const REQUEST_TIMEOUT_MS = 10_000
+/** A few scrapers. Without a bound idle connections take every descriptor of the supervisor, which then can start no worker. */
+const CONNECTIONS_MAX = 64
 
 export interface MetricsListener {
   readonly port: number
@@ -71,6 +73,9 @@ export async function listenForScrapes(
   })
   server.listen({ host: settings.metricsHost, port })
   await once(server, 'listening')
+  server.maxConnections = CONNECTIONS_MAX
+  // A connection that cannot be accepted ends nothing else.
+  server.on('error', error => log.warn({ event: 'metrics_connection_failed', err: error }, 'A connection was lost'))
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

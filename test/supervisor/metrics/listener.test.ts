@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { createKeyRing } from '../../../shared/keys/key-ring.ts'
@@ -8,6 +9,7 @@ import { parseSettings } from '../../../shared/settings.ts'
 import { listenForScrapes } from '../../../supervisor/metrics/listener.ts'
 import { get } from '../../support/client.ts'
 import { writeKeySet } from '../../support/key-sets.ts'
+import { waitUntil } from '../../support/processes.ts'
 
 async function start(t: Test, env: Record<string, string>, keySet?: KeySet) {
   const settings = parseSettings(env)
@@ -99,4 +101,18 @@ t.test('decisions.md 101: without keys the name of another machine reads no metr
     t.equal(await ask(port, 'scraper.example:9090', origin), 403, origin)
     t.equal(await ask(keyed.port, 'localhost', origin), 200, origin)
   }
+})
+
+t.test('connections to the metrics port are bounded, so that the supervisor keeps its descriptors', async t => {
+  const { port, codeOf } = await start(t, {})
+  const idle = Array.from({ length: 80 }, () => connect(port, '127.0.0.1'))
+  const closed: string[] = []
+  for (const socket of idle) socket.on('error', () => undefined).on('close', () => closed.push('one'))
+  t.teardown(() => {
+    for (const socket of idle) socket.destroy()
+  })
+  await waitUntil(() => closed.length === 16, 'those beyond the bound are closed')
+  const [first] = idle.filter(socket => !socket.closed)
+  first?.destroy()
+  await waitUntil(async () => (await codeOf().catch(() => undefined)) === 200, 'a scrape has its place')
 })
