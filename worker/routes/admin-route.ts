@@ -23,13 +23,15 @@ export function adminRoute(
 
 /** Names that are written back are cut here. */
 const NAME_CHARACTERS_MAX = 64
+/** More names are not told one by one. */
+const NAMES_MAX = 20
 
-/** Raises `unknown_parameter` with every name that is not known, and the nearest known one. */
+/** Raises `unknown_parameter` with the names that are not known, and the nearest known one of each. */
 function refuseUnknownParameters(query: QueryValues, known: readonly string[]): void {
   const names = Object.keys(query).filter(name => !known.includes(name))
   const [first] = names
   if (first === undefined) return
-  const errors = names.map(name => ({ path: `query.${cut(name)}`, message: suggest(name, known) }))
+  const errors = names.slice(0, NAMES_MAX).map(name => ({ path: `query.${cut(name)}`, message: suggest(name, known) }))
   const message = `Unknown query parameter '${cut(first)}'. ${suggest(first, known)}`
   throw new GatewayError('unknown_parameter', { message, param: `query.${cut(first)}`, errors })
 }
@@ -38,7 +40,14 @@ function cut(name: string): string {
   return name.slice(0, NAME_CHARACTERS_MAX).toWellFormed()
 }
 
+/** A name that is near to none, such as a filter of another route, is answered with all that the route has. */
 function suggest(name: string, known: readonly string[]): string {
-  const nearest = known.length === 0 ? undefined : closestMatch(cut(name), known)
-  return nearest === undefined ? 'The route takes no query parameter.' : `The nearest known name is '${nearest}'.`
+  if (known.length === 0) return 'The route takes no query parameter.'
+  const written = cut(name).toLowerCase()
+  const begun = written.length < BEGINNING_CHARACTERS_MIN ? undefined : known.find(one => one.startsWith(written))
+  const nearest = begun ?? closestMatch(written, known, { maxDistance: Math.floor(written.length / 2) })
+  return nearest === undefined ? `The route takes ${known.join(', ')}.` : `The nearest known name is '${nearest}'.`
 }
+
+/** What is shorter begins many names. */
+const BEGINNING_CHARACTERS_MIN = 3

@@ -313,6 +313,12 @@ t.test('operations-admin-query: a misspelt parameter is refused, with the neares
   const several = (await logs('/sums?form=2026-01-05&bukcet=60')).json.error.errors
   t.match(several, [{ message: /'from'/ }, { message: /'bucket'/ }])
   t.match((await logs(`/${ids[0]}?x=1`)).json.error, { message: /takes no query parameter/ })
+  const nearest = async (query: string) => (await logs(query)).json.error.errors[0].message
+  t.equal(await nearest('?MODLE=a'), "The nearest known name is 'model'.")
+  t.equal(await nearest('?profile=a'), "The nearest known name is 'profile_id'.")
+  t.equal(await nearest('/tail?alias=a'), 'The route takes limit.', 'near to none')
+  const many = Array.from({ length: 50 }, (_, index) => `x${index}=`).join('&')
+  t.equal((await logs(`?${many}`)).json.error.errors.length, 20)
   t.equal((await logs('?model=a')).status, 200)
 })
 
