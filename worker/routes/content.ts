@@ -18,11 +18,14 @@ type ContentOperation =
   | 'embedContent'
   | 'batchEmbedContents'
 
+/** The SDKs of Python and Go take a comment for a broken event. Empty lines are none, and every SDK skips them (content.md 5.2). */
+const EMPTY_LINES = '\n\n'
+
 type Handle = (request: FastifyRequest, reply: FastifyReply, outside: OutsideBody) => Promise<void>
 
 export function createContentHandlers(runtime: WorkerRuntime): OperationHandlers<ContentOperation> {
   const protocol = 'content'
-  const generate = createChatHandler(runtime, { protocol, face: contentFace })
+  const generate = createChatHandler(runtime, { protocol, face: contentFace, keepAliveText: EMPTY_LINES })
   const generateArray = createChatHandler(runtime, {
     protocol,
     face: contentArrayFace,

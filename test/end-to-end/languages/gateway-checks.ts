@@ -52,53 +52,57 @@ const routes = [
 export async function testLanguage(t: Test, language: string, counts: Readonly<Record<string, number>>): Promise<void> {
   const toolchain = findToolchain(language)
   const emulator = await startEmulator(t)
-  const { url } = await startWithProfiles(
-    t,
-    {
-      env: {
-        ...emulatorVariables(emulator),
-        UPSTREAM_BASE_URL: undefined,
-        UPSTREAM_AUTH_URL: emulator.authUrl,
-        GATEWAY_ENABLE_API_KEY_AUTH: 'true',
-        GATEWAY_API_KEY: KEY,
-        GATEWAY_KEYS_FILE: writeKeysFile(t),
-        SLOT_KEY,
-        SPENT_KEY,
-        // Some clients leave their history to the gateway; and the place of budgets.
-        GATEWAY_RESPONSES_STORE_DSN: `sqlite:${join(createTemporaryFolder(t), 'responses.sqlite')}`
+  const start = (settings: Readonly<Record<string, string>>) =>
+    startWithProfiles(
+      t,
+      {
+        env: {
+          ...settings,
+          ...emulatorVariables(emulator),
+          UPSTREAM_BASE_URL: undefined,
+          UPSTREAM_AUTH_URL: emulator.authUrl,
+          GATEWAY_ENABLE_API_KEY_AUTH: 'true',
+          GATEWAY_API_KEY: KEY,
+          GATEWAY_KEYS_FILE: writeKeysFile(t),
+          SLOT_KEY,
+          SPENT_KEY,
+          // Some clients leave their history to the gateway; and the place of budgets.
+          GATEWAY_RESPONSES_STORE_DSN: `sqlite:${join(createTemporaryFolder(t), 'responses.sqlite')}`
+        },
+        profiles: [
+          writeNativeProfile({
+            id: 'language-native',
+            emulator,
+            credentialEnv: 'UPSTREAM_CREDENTIALS',
+            isDynamic: true,
+            aliases: []
+          }),
+          writeChatProfile({
+            id: 'language-chat',
+            baseUrl: chatBaseUrl(emulator, 'language'),
+            aliases: [{ alias: 'language-chat', more: { pricing: { input: 1, output: 1 } } }]
+          }),
+          writeChatProfile({
+            id: 'language-messages',
+            kind: 'messages_compatible',
+            baseUrl: anthropicBaseUrl(emulator, 'language'),
+            aliases: [{ alias: 'language-messages' }]
+          }),
+          writeChatProfile({
+            id: 'language-content',
+            kind: 'content_compatible',
+            baseUrl: googleBaseUrl(emulator, 'language'),
+            aliases: [{ alias: 'language-content', model: 'gemini-3-emulator' }]
+          })
+        ]
       },
-      profiles: [
-        writeNativeProfile({
-          id: 'language-native',
-          emulator,
-          credentialEnv: 'UPSTREAM_CREDENTIALS',
-          isDynamic: true,
-          aliases: []
-        }),
-        writeChatProfile({
-          id: 'language-chat',
-          baseUrl: chatBaseUrl(emulator, 'language'),
-          aliases: [{ alias: 'language-chat', more: { pricing: { input: 1, output: 1 } } }]
-        }),
-        writeChatProfile({
-          id: 'language-messages',
-          kind: 'messages_compatible',
-          baseUrl: anthropicBaseUrl(emulator, 'language'),
-          aliases: [{ alias: 'language-messages' }]
-        }),
-        writeChatProfile({
-          id: 'language-content',
-          kind: 'content_compatible',
-          baseUrl: googleBaseUrl(emulator, 'language'),
-          aliases: [{ alias: 'language-content', model: 'gemini-3-emulator' }]
-        })
-      ]
-    },
-    startGateway
-  )
+      startGateway
+    )
+  const { url } = await start({})
+  const { url: headUrl } = await start({ GATEWAY_STREAM_HEAD_AFTER_SECONDS: '0.2' })
   const reports: Report[] = []
   for (const [program, ...parameters] of toolchain.runs) {
-    reports.push(...(await runChecks(t, { folder: toolchain.folder, program, parameters, url })))
+    reports.push(...(await runChecks(t, { folder: toolchain.folder, program, parameters, url, headUrl })))
   }
   for (const { sdk, route, check, error } of reports) t.equal(error, null, `${sdk}, ${route}: ${check}`)
   for (const [sdk, count] of Object.entries(counts)) {
@@ -125,9 +129,11 @@ interface Run {
   program: string
   parameters: readonly string[]
   url: string
+  /** Of a gateway that sends the head of a stream while the provider is silent. */
+  headUrl: string
 }
 
-async function runChecks(t: Test, { folder, program, parameters, url }: Run): Promise<Report[]> {
+async function runChecks(t: Test, { folder, program, parameters, url, headUrl }: Run): Promise<Report[]> {
   const path = program.includes('/') ? join(folder, program) : program
   const child = spawn(path, parameters, {
     cwd: folder,
@@ -135,6 +141,7 @@ async function runChecks(t: Test, { folder, program, parameters, url }: Run): Pr
       PATH: process.env.PATH,
       HOME: process.env.HOME,
       GATEWAY_URL: url,
+      HEAD_URL: headUrl,
       GATEWAY_KEY: KEY,
       SLOT_KEY,
       SPENT_KEY,

@@ -9,7 +9,7 @@ t.test('the SDKs of Go and langchaingo', { skip: whyNotBuilt('go'), timeout: PRO
     'openai-go': 10,
     'openai-go responses': 4,
     'anthropic-sdk-go': 8,
-    'go-genai': 9,
+    'go-genai': 10,
     langchaingo: 3
   })
 )

@@ -137,6 +137,22 @@ var genaiChecks = []check{
 		_, err := readContent(r, genai.Text(brokenPrompt), nil)
 		return wantsError(err)
 	}},
+	{"early head", func(r route) error {
+		r.isEarly = true
+		sum, err := readContent(r, genai.Text(silentPrompt), nil)
+		if err != nil {
+			return err
+		}
+		if text := textOfContent(sum); text != "done" {
+			return fmt.Errorf("%q is not done", text)
+		}
+		_, err = readContent(r, genai.Text(silentFailurePrompt), nil)
+		var failure genai.APIError
+		if !errors.As(err, &failure) {
+			return fmt.Errorf("%v is no error of the SDK", err)
+		}
+		return nil
+	}},
 	{"cancelled", func(r route) error {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()

@@ -12,12 +12,16 @@ import (
 
 // Prompts whose answer the provider of the tests determines.
 const (
-	wholePrompt     = "[[text:Hello from the model]]"
-	streamedPrompt  = `[[chunks:["Hel","lo ","there"]]]`
-	toolPrompt      = `[[tool:get_weather {"city":"Oslo"}]] [[step]] [[text:It is 7 degrees]]`
-	brokenPrompt    = `[[chunks:["one","two","three","four"]]] [[die:2]]`
-	longPrompt      = "[[len:2000]] [[tick:20]]"
-	heldPrompt      = "[[len:5000]] [[tick:50]]"
+	wholePrompt    = "[[text:Hello from the model]]"
+	streamedPrompt = `[[chunks:["Hel","lo ","there"]]]`
+	toolPrompt     = `[[tool:get_weather {"city":"Oslo"}]] [[step]] [[text:It is 7 degrees]]`
+	brokenPrompt   = `[[chunks:["one","two","three","four"]]] [[die:2]]`
+	longPrompt     = "[[len:2000]] [[tick:20]]"
+	heldPrompt     = "[[len:5000]] [[tick:50]]"
+	silentPrompt   = "[[slow:1200]] [[text:done]]"
+	// Its error comes behind the head of the stream.
+	silentFailurePrompt = "[[slow:1200]] [[error:500]]"
+
 	rateLimitPrompt = "[[error:429 retry=1]]"
 )
 
@@ -26,9 +30,16 @@ type route struct {
 	Prefix     string `json:"prefix"`
 	Model      string `json:"model"`
 	Embeddings string `json:"embeddings"`
+	// Of the gateway whose streams begin before the provider's first event.
+	isEarly bool
 }
 
-func (r route) base() string { return os.Getenv("GATEWAY_URL") + r.Prefix }
+func (r route) base() string {
+	if r.isEarly {
+		return os.Getenv("HEAD_URL") + r.Prefix
+	}
+	return os.Getenv("GATEWAY_URL") + r.Prefix
+}
 
 // The Anthropic SDK adds /v1 to the path by itself.
 func (r route) anthropicBase() string {

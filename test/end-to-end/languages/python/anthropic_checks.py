@@ -139,6 +139,17 @@ def broken_stream(route: Route) -> None:
     raises(read, Exception)
 
 
+def early_head(route: Route) -> None:
+    early = Anthropic(base_url=route.head_base.removesuffix("/v1"), api_key=KEY, max_retries=0, timeout=30)
+
+    def read(prompt: str) -> str:
+        with early.messages.stream(model=route.model, max_tokens=100, messages=ask(prompt)) as stream:
+            return "".join(stream.text_stream)
+
+    equal(read(prompts.SILENT), "done")
+    raises(lambda: read(prompts.SILENT_FAILURE), anthropic.APIStatusError)
+
+
 def cancelled(route: Route) -> None:
     with client(route).messages.stream(model=route.model, max_tokens=4000, messages=ask(prompts.LONG)) as stream:
         for _text in stream.text_stream:
@@ -159,6 +170,7 @@ run(
         "errors": errors,
         "limits": limits,
         "broken stream": broken_stream,
+        "early head": early_head,
         "cancelled": cancelled,
         "models": models,
     },

@@ -1,6 +1,7 @@
 """Runs checks against a gateway and reports each one as a line of JSON.
 
-The environment names the gateway (`GATEWAY_URL`), its keys (`GATEWAY_KEY`; `SLOT_KEY` for one request at a time,
+The environment names the gateway (`GATEWAY_URL`), one that sends the head of a stream while the provider is silent
+(`HEAD_URL`), their keys (`GATEWAY_KEY`; `SLOT_KEY` for one request at a time,
 `SPENT_KEY` with a small budget) and the routes (`ROUTES`): a list of
 objects with `name`, `prefix` (the version in the path) and `model`. Every line has `sdk`, `route`, `check` and
 `error`, which is null where the check held.
@@ -16,6 +17,7 @@ from threading import Event, Thread
 from typing import Any, Callable
 
 URL = os.environ["GATEWAY_URL"]
+HEAD_URL = os.environ["HEAD_URL"]
 KEY = os.environ["GATEWAY_KEY"]
 SLOT_KEY = os.environ["SLOT_KEY"]
 SPENT_KEY = os.environ["SPENT_KEY"]
@@ -31,6 +33,11 @@ class Route:
     @property
     def base(self) -> str:
         return URL + self.prefix
+
+    @property
+    def head_base(self) -> str:
+        """The gateway whose streams begin before the provider's first event."""
+        return HEAD_URL + self.prefix
 
 
 ROUTES = [Route(**route) for route in json.loads(os.environ["ROUTES"])]

@@ -124,6 +124,17 @@ def broken_stream(route: Route) -> None:
     raises(read, Exception)
 
 
+def early_head(route: Route) -> None:
+    early = genai.Client(api_key=KEY, http_options=types.HttpOptions(base_url=route.head_base, timeout=30_000))
+
+    def read(prompt: str) -> str:
+        chunks = early.models.generate_content_stream(model=route.model, contents=prompt)
+        return "".join(chunk.text or "" for chunk in chunks)
+
+    equal(read(prompts.SILENT), "done")
+    raises(lambda: read(prompts.SILENT_FAILURE), genai_errors.APIError)
+
+
 def cancelled(route: Route) -> None:
     chunks = client(route).models.generate_content_stream(model=route.model, contents=prompts.LONG)
     for chunk in chunks:
@@ -153,6 +164,7 @@ run(
         "errors": errors,
         "limits": limits,
         "broken stream": broken_stream,
+        "early head": early_head,
         "cancelled": cancelled,
         "models": models,
         "embeddings": embeddings,

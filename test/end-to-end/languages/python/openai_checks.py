@@ -145,6 +145,17 @@ def broken_stream(route: Route) -> None:
     raises(read, openai.APIError, Exception)
 
 
+def early_head(route: Route) -> None:
+    early = OpenAI(base_url=route.head_base, api_key=KEY, max_retries=0, timeout=30)
+
+    def read(prompt: str) -> str:
+        chunks = early.chat.completions.create(model=route.model, messages=ask(prompt), stream=True)
+        return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+    equal(read(prompts.SILENT), "done")
+    raises(lambda: read(prompts.SILENT_FAILURE), openai.APIError)
+
+
 def cancelled(route: Route) -> None:
     stream = client(route).chat.completions.create(model=route.model, messages=ask(prompts.LONG), stream=True)
     for chunk in stream:
@@ -173,6 +184,7 @@ run(
         "errors": errors,
         "limits": limits,
         "broken stream": broken_stream,
+        "early head": early_head,
         "cancelled": cancelled,
         "models": models,
         "embeddings": embeddings,
@@ -242,6 +254,22 @@ def responses_broken(route: Route) -> None:
     raises(read, Exception)
 
 
+def responses_early_head(route: Route) -> None:
+    early = OpenAI(base_url=route.head_base, api_key=KEY, max_retries=0, timeout=30)
+
+    def read(prompt: str) -> str:
+        with early.responses.stream(model=route.model, input=prompt) as stream:
+            for event in stream:
+                # The SDK leaves it to the program to raise what a failed response says.
+                if event.type == "response.failed":
+                    assert event.response.error is not None, event
+                    return "failed"
+            return stream.get_final_response().output_text
+
+    equal(read(prompts.SILENT), "done")
+    equal(read(prompts.SILENT_FAILURE), "failed")
+
+
 def responses_cancelled(route: Route) -> None:
     stream = client(route).responses.create(model=route.model, input=prompts.LONG, stream=True)
     for event in stream:
@@ -258,6 +286,7 @@ run(
         "tool loop": responses_tool_loop,
         "structured output": responses_structured,
         "broken stream": responses_broken,
+        "early head": responses_early_head,
         "cancelled": responses_cancelled,
     },
 )
