@@ -9,6 +9,7 @@ import { areRegularFiles, readServerPair } from './tls-files.ts'
 
 export interface CertificateDependencies {
   readonly log: Logger
+  readonly nowMs: () => number
   /** Called with each pair that replaces the current one. */
   readonly onChanged: (pair: TlsPair) => void
 }
@@ -22,12 +23,21 @@ export type CertificateSettings = Pick<Settings, 'useHttps' | 'httpsKeyFile' | '
 
 /** Follows the files of the pair that is in force. */
 export function followCertificate(
-  { log, onChanged }: CertificateDependencies,
+  { log, nowMs, onChanged }: CertificateDependencies,
   { settings, current, ...options }: FollowOptions & { settings: CertificateSettings; current: TlsPair }
 ): FollowedCertificate {
   let pair = current
   const paths = [settings.httpsKeyFile, settings.httpsCertFile].filter(path => path !== undefined)
   const expiresAtMs = () => readExpiry(pair)
+  const writeEnd = () => new Date(expiresAtMs()).toISOString()
+
+  /** The server works with it, and every client that verifies certificates refuses it. */
+  function warnOfEnd(): void {
+    if (expiresAtMs() >= nowMs()) return
+    log.warn({ event: 'certificate_expired', expires_at: writeEnd() }, 'The certificate of the gateway has expired')
+  }
+
+  warnOfEnd()
   // What a pipe delivers comes once.
   if (!areRegularFiles(paths)) return { reload: () => undefined, close: () => undefined, expiresAtMs }
   const files = followFiles(
@@ -39,13 +49,14 @@ export function followCertificate(
         if (isUnchanged && !isAskedFor && !hasFailed) return
         pair = read
         if (!isUnchanged) onChanged(read)
-        const fields = { event: 'certificate_reloaded', expires_at: new Date(expiresAtMs()).toISOString() }
+        const fields = { event: 'certificate_reloaded', expires_at: writeEnd() }
         log.info(
           fields,
           isUnchanged
             ? 'The certificate was read again; nothing has changed'
             : 'The certificate was read again; new connections get it'
         )
+        warnOfEnd()
       },
       onFailed(failure) {
         const kept = 'The certificate files cannot be used, and the earlier certificate stays in force'

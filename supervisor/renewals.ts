@@ -55,6 +55,7 @@ export function startRenewals(
     followCertificate(
       {
         log,
+        nowMs: Date.now,
         onChanged(tls) {
           listen = { ...listen, tls }
           fleet.broadcast({ kind: 'certificate-changed', tls })

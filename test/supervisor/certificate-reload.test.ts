@@ -21,9 +21,10 @@ interface Options {
   folder?: string
   pollIntervalMs?: number
   sign?: (paths: readonly string[]) => Promise<string>
+  nowMs?: () => number
 }
 
-function follow(t: Test, { folder = createTemporaryFolder(t), ...options }: Options = {}) {
+function follow(t: Test, { folder = createTemporaryFolder(t), nowMs = () => 0, ...options }: Options = {}) {
   const [httpsKeyFile, httpsCertFile] = [join(folder, 'tls.key'), join(folder, 'tls.crt')]
   if (options.pollIntervalMs === undefined) {
     writeFileSync(httpsKeyFile, first.key)
@@ -33,7 +34,7 @@ function follow(t: Test, { folder = createTemporaryFolder(t), ...options }: Opti
   const lines: Array<Record<string, unknown>> = []
   const log = pino({ base: null, timestamp: false }, { write: line => lines.push(JSON.parse(line)) })
   const certificate = followCertificate(
-    { log, onChanged: pair => changes.push(pair) },
+    { log, nowMs, onChanged: pair => changes.push(pair) },
     { ...options, settings: { useHttps: true, httpsKeyFile, httpsCertFile }, current: pairOf(first) }
   )
   t.teardown(certificate.close)
@@ -107,4 +108,20 @@ t.test('a pipe is not read a second time', async t => {
   certificate.reload()
   t.same([changes, lines], [[], []])
   t.ok(certificate.expiresAtMs() > 0)
+})
+
+t.test('a certificate that has expired is told at the start and whenever it is read', async t => {
+  let nowMs = Number.POSITIVE_INFINITY
+  const { certificate, lines } = follow(t, { nowMs: () => nowMs })
+  const expired = {
+    level: 40,
+    event: 'certificate_expired',
+    expires_at: new Date(certificate.expiresAtMs()).toISOString()
+  }
+  t.match(lines, [expired])
+  certificate.reload()
+  t.match(lines.at(-1), expired)
+  nowMs = certificate.expiresAtMs()
+  certificate.reload()
+  t.match(lines.at(-1), { event: 'certificate_reloaded' })
 })
