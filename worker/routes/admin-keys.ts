@@ -1,10 +1,9 @@
 // The keys of clients for operators (keys.md 5). Loaded only with the admin API; every route needs the admin key. Not audited: they show no
 // record and no content, and a page asks again and again.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type KeysInForce, showKey, showKeys } from '../admin/keys.ts'
-import { sendJson } from '../http/respond.ts'
 import { GatewayError } from '../normalized/index.ts'
-import { adminRoute } from './admin-route.ts'
+import { adminRoute, sendDocument } from './admin-route.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 const ROOT = '/_admin/keys'
@@ -20,25 +19,17 @@ export function registerKeyRoutes(app: FastifyInstance, { keyRing, listKeyUsage,
   }
 
   app.route({
-    method: ['GET', 'HEAD'],
-    url: ROOT,
-    ...adminRoute(ROOT),
-    handler: async (request, reply) => send(reply, showKeys(await read(request)))
+    ...adminRoute('GET', ROOT),
+    handler: async (request, reply) => sendDocument(reply, showKeys(await read(request)))
   })
 
   app.route({
-    method: ['GET', 'HEAD'],
-    url: `${ROOT}/:name`,
-    ...adminRoute(`${ROOT}/{name}`),
+    ...adminRoute('GET', `${ROOT}/:name`),
     handler: async (request, reply) => {
       const { name = '' } = request.params as { name?: string }
       // The router lets a parameter be empty, but that is no path of its own.
       if (name === '') throw new GatewayError('unknown_url')
-      send(reply, showKey(await read(request), name))
+      sendDocument(reply, showKey(await read(request), name))
     }
   })
-}
-
-function send(reply: FastifyReply, document: object): void {
-  sendJson(reply, 200, { 'cache-control': 'no-store' }, JSON.stringify(document))
 }

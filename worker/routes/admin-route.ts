@@ -1,24 +1,38 @@
-// What every route of the admin API and of the debugging routes has: it needs the admin key, and takes the query parameters of its
-// documentation alone. A misspelt one would otherwise be answered as if it were absent, with something else than was asked for
+// What every route of the admin API and of the debugging routes has: it needs the admin key, takes the query parameters of its
+// documentation alone, and what it responds with is stored nowhere. A misspelt one would otherwise be answered as if it were absent, with something else than was asked for
 // (decisions.md 96).
-import type { RouteOptions } from 'fastify'
+import type { FastifyReply, RouteOptions } from 'fastify'
 import { closestMatch } from 'leven'
 import type { QueryValues } from '../http/families.ts'
+import { sendJson } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 
-/** The options of a route with this template and these query parameters. */
+/** The options of the route at a path such as `/_admin/keys/:name`, with these query parameters. */
 export function adminRoute(
-  template: string,
+  method: 'GET' | 'POST',
+  url: string,
   parameters: readonly string[] = []
-): Pick<RouteOptions, 'config' | 'onRequest'> {
+): Pick<RouteOptions, 'method' | 'url' | 'config' | 'onRequest'> {
+  const template = url.replace(/:(\w+)/, '{$1}')
   return {
+    method: method === 'GET' ? ['GET', 'HEAD'] : method,
+    url,
     config: { traits: systemTraits(template, 'admin-key') },
     onRequest(request, _reply, done) {
       refuseUnknownParameters(request.context.query, parameters)
       done()
     }
   }
+}
+
+/** Responds with one JSON value. */
+export function sendDocument(
+  reply: FastifyReply,
+  document: object,
+  headers: Readonly<Record<string, string>> = {}
+): void {
+  sendJson(reply, 200, { 'cache-control': 'no-store', ...headers }, JSON.stringify(document))
 }
 
 /** Names that are written back are cut here. */

@@ -1,6 +1,6 @@
 // The stored responses for operators (operations.md 9.8). Loaded only with the admin API and a store; every route needs the admin key, and
 // every action is audited.
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { ResponseStore } from '../../shared/memory/store.ts'
 import { createAudit } from '../admin/audit.ts'
 import {
@@ -12,9 +12,8 @@ import {
   showTurn,
   TURN_NAMES
 } from '../admin/threads.ts'
-import { sendJson } from '../http/respond.ts'
 import { GatewayError } from '../normalized/index.ts'
-import { adminRoute } from './admin-route.ts'
+import { adminRoute, sendDocument } from './admin-route.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 const ROOT = '/_admin/threads'
@@ -25,23 +24,19 @@ export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRunti
   const audit = createAudit({ ...runtime, connection: runtime.writer, nowMs: runtime.clock.nowMs })
 
   app.route({
-    method: ['GET', 'HEAD'],
-    url: ROOT,
-    ...adminRoute(ROOT, LIST_NAMES),
+    ...adminRoute('GET', ROOT, LIST_NAMES),
     handler: async ({ context }, reply) => {
       const { before, limit, cursor } = readThreadsQuery(context.query)
       await audit.run(context, { action: 'thread_list' }, async result => {
         const page = await store.listThreads({ before, limit })
         result.rows = page.threads.length
-        send(reply, { data: page.threads.map(showThread), limit, cursor, next_cursor: page.cursor ?? null })
+        sendDocument(reply, { data: page.threads.map(showThread), limit, cursor, next_cursor: page.cursor ?? null })
       })
     }
   })
 
   app.route({
-    method: ['GET', 'HEAD'],
-    url: `${ROOT}/:id`,
-    ...adminRoute(`${ROOT}/{id}`, TURN_NAMES),
+    ...adminRoute('GET', `${ROOT}/:id`, TURN_NAMES),
     handler: async ({ context, params }, reply) => {
       const id = readThreadId((params as { id: string }).id)
       const limit = readTurnsLimit(context.query)
@@ -51,12 +46,8 @@ export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRunti
         // A conversation may have no turn yet; a chain that has none is gone.
         if (turns.length === 0 && !id.startsWith('conv_')) throw new GatewayError('thread_not_found')
         result.rows = turns.length
-        send(reply, { data: turns.map(showTurn), limit, has_more: read.length > limit })
+        sendDocument(reply, { data: turns.map(showTurn), limit, has_more: read.length > limit })
       })
     }
   })
-}
-
-function send(reply: FastifyReply, document: object): void {
-  sendJson(reply, 200, { 'cache-control': 'no-store' }, JSON.stringify(document))
 }

@@ -31,9 +31,8 @@ import { showSummary } from '../admin/show.ts'
 import { streamTail } from '../admin/tail.ts'
 import { showTime } from '../admin/timestamps.ts'
 import { shuttingDown } from '../http/drain-gate.ts'
-import { sendJson } from '../http/respond.ts'
 import { GatewayError } from '../normalized/index.ts'
-import { adminRoute } from './admin-route.ts'
+import { adminRoute, sendDocument } from './admin-route.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 
 const ROOT = '/_admin/logs'
@@ -63,9 +62,7 @@ export function registerAdminRoutes(app: FastifyInstance, runtime: AdminRuntime)
   const replays = createReplays(settings, keyRing)
 
   function mount(method: 'GET' | 'POST', path: string, handler: RouteOptions['handler']): void {
-    const template = ROOT + path.replace(/:(\w+)/, '{$1}')
-    const route = adminRoute(template, PARAMETERS[path])
-    app.route({ method: method === 'GET' ? ['GET', 'HEAD'] : method, url: ROOT + path, ...route, handler })
+    app.route({ ...adminRoute(method, ROOT + path, PARAMETERS[path]), handler })
   }
 
   /** Mounts a route that responds with one JSON value. */
@@ -265,10 +262,6 @@ function findNextCursor({ start, limit, cursor }: PageQuery, page: readonly Traf
 /** A number, with a plus sign where there may be more. */
 function showEstimate({ records, isLowerBound }: Estimate): string {
   return isLowerBound ? `${records}+` : String(records)
-}
-
-function sendDocument(reply: FastifyReply, document: object, headers: Readonly<Record<string, string>> = {}): void {
-  sendJson(reply, 200, { 'cache-control': 'no-store', ...headers }, JSON.stringify(document))
 }
 
 /**

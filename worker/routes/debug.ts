@@ -52,12 +52,8 @@ export function registerDebugRoutes(app: FastifyInstance, runtime: WorkerRuntime
     parameters: object,
     readTask: (request: FastifyRequest) => { task: DebugTask; scope?: ModelScope }
   ): void {
-    app.route({
-      method: 'POST',
-      url: path,
-      ...adminRoute(path, Object.keys(parameters)),
-      handler: (request, reply) => runTask(request, reply, readTask)
-    })
+    const route = adminRoute('POST', path, Object.keys(parameters))
+    app.route({ ...route, handler: (request, reply) => runTask(request, reply, readTask) })
   }
 
   for (const type of translationEndpoints) {
