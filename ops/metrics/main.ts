@@ -1,5 +1,5 @@
 // Writes everything that is made from the definitions of the metric series: Prometheus rules with their tests, the Grafana dashboard, the
-// table of the guide. `node ops/metrics/main.ts`.
+// table of the guide. `npx node ops/metrics/main.ts`.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

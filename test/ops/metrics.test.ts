@@ -14,7 +14,7 @@ const ops = join(root, 'ops')
 
 t.test('the committed files are those that the definitions give', async t => {
   for (const { path, text } of renderFiles()) {
-    t.equal(readFileSync(join(ops, path), 'utf8'), text, `run "node ops/metrics/main.ts" to update ${path}`)
+    t.equal(readFileSync(join(ops, path), 'utf8'), text, `run "npx node ops/metrics/main.ts" to update ${path}`)
   }
 })
 
