@@ -12,19 +12,30 @@ export interface PostgresAddress {
   readonly mayBePlain: boolean
 }
 
-/** Reads a DSN. Raises an error for a mode that libpq does not know; it names no part of the DSN but the mode. */
+/** What is wrong with a DSN. The message is for the operator: it has no part of the DSN. */
+export class PostgresAddressError extends Error {}
+
+/** What an operator reads of an error of an address, behind a sentence that names the setting; empty for errors that may quote the DSN. */
+export function explainAddressError(error: unknown): string {
+  return error instanceof PostgresAddressError ? `: ${error.message}` : ''
+}
+
+/** Reads a DSN. Raises `PostgresAddressError` for a mode that libpq does not know, and for one that lacks its certificates. */
 export function readAddress(dsn: string): PostgresAddress {
   const [place = '', ...queries] = dsn.split('?')
   const query = new URLSearchParams(queries.join('?'))
   const mode = query.get('sslmode')
   if (mode === null) return { connectionString: dsn, mayBePlain: false }
-  if (!MODES.has(mode)) throw new TypeError(`sslmode must be one of ${[...MODES].join(', ')}`)
+  if (!MODES.has(mode)) throw new PostgresAddressError(`sslmode must be one of ${[...MODES].join(', ')}`)
   query.set('uselibpqcompat', 'true')
+  if (mode === 'verify-ca' && !query.has('sslrootcert')) {
+    throw new PostgresAddressError('sslmode=verify-ca needs sslrootcert, the file of the authority')
+  }
   const mayBePlain = OPTIONAL_MODES.has(mode)
   if (mayBePlain) query.set('sslmode', 'prefer')
   if (query.get('sslrootcert') === 'system') {
     // libpq: the authorities of the system are too many to take any of their certificates for any name.
-    if (mode !== 'verify-full') throw new TypeError('sslrootcert=system needs sslmode=verify-full')
+    if (mode !== 'verify-full') throw new PostgresAddressError('sslrootcert=system needs sslmode=verify-full')
     query.delete('sslrootcert')
   }
   return { connectionString: `${place}?${query}`, mayBePlain }

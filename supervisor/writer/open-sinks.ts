@@ -126,14 +126,16 @@ function openStore(
       await mkdir(dirname(location), { recursive: true })
       return openSqliteStore(location, createThreadedQueries)
     }
-    const [{ checkDsn }, { connectToPostgres }] = await Promise.all([
+    const [{ checkDsn }, { explainAddressError }, { connectToPostgres }] = await Promise.all([
       import('../postgres/pool.ts'),
+      import('../postgres/address.ts'),
       import('./store/postgres/connect.ts')
     ])
     try {
       checkDsn(location)
     } catch (error) {
-      throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', 'must be an address that can be used', error, true)
+      const explanation = `must be an address that can be used${explainAddressError(error)}`
+      throw new SinkOpenError('GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN', explanation, error, true)
     }
     return connectToPostgres(location, {
       writeConnections: POSTGRES_BATCHES_AT_ONCE,

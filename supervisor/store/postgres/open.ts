@@ -1,5 +1,6 @@
 // The engine of `postgres://…` (decisions.md 89), for several hosts on one database.
 import type { PoolClient } from 'pg'
+import { explainAddressError } from '../../postgres/address.ts'
 import { checkDsn } from '../../postgres/pool.ts'
 import { ANSWER_BYTES_MAX } from '../answer-size.ts'
 import { type OpenStore, type StoreEngineOptions, StoreOpenError } from '../engine.ts'
@@ -61,6 +62,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
+const FORM = ': postgres://user:password@host:port/database'
+
 function createChecked(dsn: string, connections: number): Database {
   try {
     checkDsn(dsn)
@@ -68,7 +71,7 @@ function createChecked(dsn: string, connections: number): Database {
   } catch (error) {
     throw new StoreOpenError(
       'dsn_invalid',
-      'GATEWAY_RESPONSES_STORE_DSN must be an address that can be used: postgres://user:password@host:port/database.',
+      `GATEWAY_RESPONSES_STORE_DSN must be an address that can be used${explainAddressError(error) || FORM}.`,
       error
     )
   }

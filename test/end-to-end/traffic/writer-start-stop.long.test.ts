@@ -261,6 +261,15 @@ t.test('an address of Postgres that cannot be used refuses the start, and shows 
     const env = { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: `postgres://${dsn}` }
     await refuseStart(t, env, message)
   }
+  // What libpq would say of the mode.
+  for (const [query, explanation] of [
+    ['sslmode=verify-ca', 'sslmode=verify-ca needs sslrootcert'],
+    ['sslmode=secure', 'sslmode must be one of disable, allow, prefer']
+  ] as const) {
+    const dsn = `postgres://u:hunter@h/d?${query}`
+    const env = { GATEWAY_TRAFFIC_LOG_SINK: 'postgres', GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: dsn }
+    await refuseStart(t, env, new RegExp(`must be an address that can be used: ${explanation}((?!hunter)[^\\n])*\\n$`))
+  }
 })
 
 t.test('tables that may not be made refuse the start by name', async t => {
