@@ -26,11 +26,13 @@ import {
 } from '../columns.ts'
 import { selectExpired } from '../statements.ts'
 import { createErasure } from './erasure.ts'
+import { BUSY_TIMEOUT_MS, whenUnlocked } from './lock.ts'
 import { sqliteDialect } from './queries.ts'
 import { migrate, NEXT_BLOCK } from './schema.ts'
 
 const PRIVATE = 0o600
-const BUSY_TIMEOUT_MS = 5000
+/** While the file is opened: another gateway may bring it to the current schema. */
+const OPEN_TIMEOUT_MS = 5000
 /** The write-ahead log shrinks to this size after a burst, or after a long question that kept it. */
 const JOURNAL_BYTES_MAX = 16 * 1024 * 1024
 
@@ -111,34 +113,35 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
   return {
     name: 'sqlite',
     queries,
-    redact: async (id, fields, metadata) => erase(() => redactRecord.immediate(id, fields, metadata)),
+    redact: (id, fields, metadata) => whenUnlocked(() => erase(() => redactRecord.immediate(id, fields, metadata))),
     async purge(request) {
       const { sql, values } = selectExpired(request, sqliteDialect)
       const deletion = database.prepare(
         `DELETE FROM gateway_traffic_logs WHERE id IN (SELECT id FROM (${sql})) RETURNING created_at`
       )
-      const times = erase(() => deletion.pluck().all(...values) as string[])
+      const times = await whenUnlocked(() => erase(() => deletion.pluck().all(...values) as string[]))
       const isComplete = times.length < request.batchSize
       if (isComplete) {
-        deleteHours.run(startOfHour(request.failedBefore))
-        deleteMinutes.run(startOfMinute(request.minutesBefore ?? request.failedBefore))
+        const { failedBefore, minutesBefore = failedBefore } = request
+        await whenUnlocked(() => deleteHours.run(startOfHour(failedBefore)))
+        await whenUnlocked(() => deleteMinutes.run(startOfMinute(minutesBefore)))
       }
       return { deleted: times.length, until: times.toSorted().at(-1), isComplete }
     },
     async purgeContent(before, batchSize) {
-      const deleted = erase(() => deleteOldestContent.immediate(before, batchSize))
+      const deleted = await whenUnlocked(() => erase(() => deleteOldestContent.immediate(before, batchSize)))
       return { deleted, isComplete: deleted < batchSize }
     },
     async purgeAudit(before, batchSize) {
-      const deleted = deleteAudit.run(before, batchSize).changes
+      const deleted = (await whenUnlocked(() => deleteAudit.run(before, batchSize))).changes
       return { deleted, isComplete: deleted < batchSize }
     },
     async audit(entry) {
-      insertAudit.run(...AUDIT_COLUMNS.map(column => entry[column]))
+      await whenUnlocked(() => insertAudit.run(...AUDIT_COLUMNS.map(column => entry[column])))
     },
     async write(records) {
       try {
-        writeBatch.immediate(records)
+        await whenUnlocked(() => writeBatch.immediate(records))
       } catch (error) {
         if (error instanceof Database.SqliteError && REFUSALS.test(error.code)) throw new RecordsRefusedError(error)
         throw error
@@ -159,16 +162,16 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
 
 /** Opens the one connection that writes. */
 function openForWriting(path: string): Database.Database {
-  const database = new Database(path)
+  const database = new Database(path, { timeout: OPEN_TIMEOUT_MS })
   if (path !== ':memory:') chmodSync(path, PRIVATE)
   // Takes effect only before the first table exists.
   database.pragma('auto_vacuum = INCREMENTAL')
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = NORMAL')
-  database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   database.pragma('foreign_keys = ON')
   database.pragma(`journal_size_limit = ${JOURNAL_BYTES_MAX}`)
   migrate(database)
+  database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return database
 }
 
