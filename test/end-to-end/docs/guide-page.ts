@@ -144,12 +144,18 @@ export async function openGateway(t: Test): Promise<Checkout & { gateway: Starte
   return { ...checkout, gateway, variables }
 }
 
-/** The files that a page shows under their name, such as `# keys.yaml`, with the digest of the secret. */
+/** The files that a page shows under their name, such as `# keys.yaml`, with the digest of the secret; of further ones with others. */
 function writeFiles(document: string, folder: string): void {
-  const digest = createHash('sha256').update(SECRET).digest('hex')
   for (const [, name = '', yaml = ''] of readFileSync(join(root, document), 'utf8').matchAll(
     /^```yaml\n# (\w+\.yaml)\n(.*?)^```/gms
   )) {
-    writeFileSync(join(folder, name), yaml.replace('…', digest))
+    let secrets = 0
+    writeFileSync(
+      join(folder, name),
+      yaml.replaceAll('…', () => {
+        secrets += 1
+        return createHash('sha256').update(SECRET.repeat(secrets)).digest('hex')
+      })
+    )
   }
 }
