@@ -7,10 +7,11 @@ import { createStopSequenceFilter, type StopSequenceFilter } from '../../normali
 import type { ProviderFace, ResponseEditor, ResponseHead, ResponseReader } from '../../protocols/provider-face.ts'
 import { findProviderFace, type ProviderFaces } from '../../protocols/registry.ts'
 import type { CallContext, ChatCall } from '../types.ts'
-import type { ProviderCall, ProviderClient } from './client.ts'
+import type { ProviderClient } from './client.ts'
 import { logIds } from './failure-report.ts'
 import type { ExecutorHooks } from './hooks.ts'
 import type { Anomaly, LargeResponses } from './large-responses.ts'
+import type { ProviderCall } from './provider-call.ts'
 
 /** The most bytes of one response to a chat. */
 export interface ChatBounds {

@@ -19,9 +19,9 @@ import {
   openStopFilter,
   uploadAttachments
 } from './chat-call.ts'
-import { type ProviderCall, reviseCall } from './client.ts'
 import { EventDelivery, findBareFailure } from './event-delivery.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange-receiver.ts'
+import { type ProviderCall, reviseCall } from './provider-call.ts'
 import { requireSuccess } from './response-head.ts'
 import { responseMemory } from './response-memory.ts'
 import { ResponseCollector } from './whole-response.ts'
