@@ -25,12 +25,14 @@ export class EarlyHead<Sink extends HeadedSink> {
     this.#afterMs = afterMs
   }
 
-  /** A provider is called: the time of its silence begins. Another call, where nothing was sent to the one before, begins it again. */
+  /**
+   * A provider is called: the time of silence begins. Another call for the same request goes on with it: the client hears nothing of
+   * either.
+   */
   await(sink: Sink): void {
     this.#sink = sink
     if (this.#stream !== undefined || this.#isOver) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#send(), this.#afterMs)
+    this.#timer ??= setTimeout(() => this.#send(), this.#afterMs)
   }
 
   /** The stream, for its first event; the head is sent with it unless it was sent before. */
