@@ -207,6 +207,11 @@ t.test('memory 19: the key is checked at the upgrade, and each message is a requ
   t.equal(refused.status, 401)
   t.match(refused.json, { error: { code: 'invalid_api_key' } })
   t.equal((await getWithAnyHeaders(`${keyed.url}/v1/responses/x`, WEBSOCKET_HEADERS)).status, 426)
+  for (const malformed of [{ 'sec-websocket-version': '7' }, { 'sec-websocket-key': 'x' }]) {
+    const headers = { ...WEBSOCKET_HEADERS, ...malformed, authorization: 'Bearer k1' }
+    const { status, json } = await getWithAnyHeaders(`${keyed.url}/v1/responses`, headers)
+    t.match([status, json.error], [400, { code: 'invalid_request', message: /^Missing or invalid Sec-WebSocket/ }])
+  }
   for (const headers of [{ authorization: 'Bearer k1' }, { 'x-api-key': 'k1' }]) {
     const client = await open(t, keyed, '/v1/responses', headers)
     t.match((await client.ask(create('[[text:ok]]'))).at(-1), { type: 'response.completed' })
@@ -222,7 +227,7 @@ t.test('memory 19: the key is checked at the upgrade, and each message is a requ
   ])
   t.strictSame(
     list('GET').map(({ status }) => status),
-    [401, 101, 101]
+    [401, 400, 400, 101, 101]
   )
 })
 

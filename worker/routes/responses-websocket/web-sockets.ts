@@ -1,6 +1,7 @@
 // WebSockets on `/responses` (memory.md 5). The upgrade is a request like any other until it is accepted: it has passed the stages with its
 // path and its key.
 
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { shuttingDown } from '../../http/drain-gate.ts'
@@ -28,6 +29,9 @@ export function createResponsesWebSockets(
     // Contexts of compression would cost each connection hundreds of kilobytes.
     perMessageDeflate: false
   })
+  /** Why a handshake cannot be completed. Without a listener the library would answer in a form of its own, and the record would say 101. */
+  const malformed = new WeakMap<IncomingMessage, string>()
+  server.on('wsClientError', ({ message }, _socket, incoming) => void malformed.set(incoming, message))
   const open = new Set<SocketConnection>()
   let connect: ConnectLocally | undefined
 
@@ -58,13 +62,15 @@ export function createResponsesWebSockets(
     if (drainGate.isDraining) throw shuttingDown()
     const { context } = request
     const { outgoing } = context
-    reply.hijack()
-    outgoing.detachSocket(upgrade.socket)
-    upgrade.socket.setTimeout(0)
     server.handleUpgrade(request.raw, upgrade.socket, upgrade.head, webSocket => {
       context.firstByte()
       begin(request, upgrade, webSocket)
     })
+    const reason = malformed.get(request.raw)
+    if (reason !== undefined) throw new GatewayError('invalid_request', { message: `${reason}.` })
+    reply.hijack()
+    outgoing.detachSocket(upgrade.socket)
+    upgrade.socket.setTimeout(0)
     outgoing.statusCode = 101
     context.lifetime.isSent = true
     endResponse(outgoing, upgrade.socket)
