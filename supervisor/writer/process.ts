@@ -56,7 +56,7 @@ async function startWriter({
     store === undefined || !settings.trafficLogEnabled
       ? () => undefined
       : startRetention(
-          { log, nowMs: Date.now, useStore: () => store.use() },
+          { log, nowMs: Date.now, elapsedMs: () => performance.now(), useStore: () => store.use() },
           {
             periods: {
               records: settings.trafficLogRetentionDays,

@@ -20,6 +20,8 @@ export interface RetentionDependencies {
   readonly log: Logger
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
+  /** Milliseconds of any clock that does not jump. */
+  readonly elapsedMs: () => number
   /** Rejects while the store is not available. */
   readonly useStore: () => Promise<PurgedStore>
 }
@@ -41,13 +43,13 @@ async function repeat(mayGoOn: () => boolean, purgeBatch: () => Promise<ContentP
 
 /** Starts the purges; the returned function ends them. */
 export function startRetention(dependencies: RetentionDependencies, options: RetentionOptions): () => void {
-  const { log, nowMs, useStore } = dependencies
+  const { log, nowMs, elapsedMs, useStore } = dependencies
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
   async function run(): Promise<void> {
-    const endMs = nowMs() + BUDGET_MS
-    const mayGoOn = () => !isClosed && nowMs() < endMs
+    const end = elapsedMs() + BUDGET_MS
+    const mayGoOn = () => !isClosed && elapsedMs() < end
     try {
       const store = await useStore()
       await purgeRecords(store, mayGoOn)

@@ -148,10 +148,17 @@ class AppendedFile {
   }
 
   async #open(): Promise<OpenFile> {
-    const opened = await openPrivate(this.#path)
+    const opened = await openPrivate(this.#path).catch((error: unknown) => this.#openInNewFolder(error))
     if (!this.#rotation.isDue(opened.status)) return opened
     await opened.file.close()
     await this.#rotation.rotate(opened.status)
+    return openPrivate(this.#path)
+  }
+
+  /** Somebody may have removed the folder with the file. */
+  async #openInNewFolder(error: unknown): Promise<OpenFile> {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    await mkdir(dirname(this.#path), { recursive: true })
     return openPrivate(this.#path)
   }
 

@@ -30,7 +30,7 @@ const count = (store: RelationalStore) => store.queries.countExpired(olderThan(w
 async function purgeOnce(t: Test, stores: readonly RelationalStore[]): Promise<void> {
   const ends = stores.map(store =>
     startRetention(
-      { log, nowMs: () => NOW_MS, useStore: async () => store },
+      { log, nowMs: () => NOW_MS, elapsedMs: () => 0, useStore: async () => store },
       { periods: { records: 30 }, intervalMs: 1_000_000 }
     )
   )
@@ -68,7 +68,10 @@ t.test('a store that is not available is asked again at the next interval', asyn
     calls += 1
     throw new Error('connection refused')
   }
-  const end = startRetention({ log, nowMs: () => NOW_MS, useStore }, { periods: { records: 30 }, intervalMs: 1 })
+  const end = startRetention(
+    { log, nowMs: () => NOW_MS, elapsedMs: () => 0, useStore },
+    { periods: { records: 30 }, intervalMs: 1 }
+  )
   // The timer keeps no process alive.
   while (calls < 3) await setImmediate()
   end()

@@ -3,6 +3,7 @@ import {
   chmodSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -11,6 +12,7 @@ import {
 import { join } from 'node:path'
 import t from 'tap'
 import { openJsonlSink, writeJsonLine } from '../../../../supervisor/writer/store/jsonl.ts'
+import { JsonlRotation } from '../../../../supervisor/writer/store/jsonl-rotation.ts'
 import { createTemporaryFolder } from '../../../support/temporary.ts'
 import { createRecord, createRecords } from '../records.ts'
 
@@ -51,6 +53,39 @@ t.test('the file is private even if it was not, and its folder is made', async t
   await sink.write(createRecords(1))
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.equal(readLines(path).length, 3)
+})
+
+t.test('a folder that was removed is made again', async t => {
+  const folder = createTemporaryFolder(t)
+  const path = join(folder, 'a/traffic.jsonl')
+  const sink = await openJsonlSink(path, rotation)
+  await sink.write(createRecords(1))
+  rmSync(join(folder, 'a'), { recursive: true })
+  await sink.write(createRecords(2))
+  t.equal(readLines(path).length, 2)
+})
+
+t.test('a rotation that failed is tried again a minute later, and at once where the clock was set back', async t => {
+  const folder = createTemporaryFolder(t)
+  const path = join(folder, 'traffic.jsonl')
+  writeFileSync(path, 'a line\n')
+  const status = statSync(path)
+  let nowMs = Date.now()
+  let failures = 0
+  const onFailed = () => {
+    failures += 1
+  }
+  const gone = new JsonlRotation(join(folder, 'gone.jsonl'), { ...rotation, bytesMax: 1, nowMs: () => nowMs, onFailed })
+  t.ok(gone.isDue(status))
+  await gone.rotate(status)
+  t.equal(failures, 1)
+  t.notOk(gone.isDue(status))
+  nowMs += 60_000
+  t.ok(gone.isDue(status))
+  await gone.rotate(status)
+  t.notOk(gone.isDue(status))
+  nowMs -= 3_600_000
+  t.ok(gone.isDue(status))
 })
 
 t.test('a symbolic link is not followed', async t => {
