@@ -2,7 +2,7 @@
 // like any other.
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
-import type { Sink } from './sink.ts'
+import { type Sink, SinkGoneError } from './sink.ts'
 
 export class ReopeningSink<Opened extends Sink> implements Sink {
   readonly name: SinkName
@@ -26,7 +26,16 @@ export class ReopeningSink<Opened extends Sink> implements Sink {
   }
 
   async write(records: readonly TrafficRecord[]): Promise<void> {
-    await (await this.use()).write(records)
+    const opened = await this.use()
+    try {
+      await opened.write(records)
+    } catch (error) {
+      if (error instanceof SinkGoneError) {
+        this.#opened = undefined
+        await opened.close().catch(() => undefined)
+      }
+      throw error
+    }
   }
 
   async close(): Promise<void> {

@@ -19,6 +19,14 @@ export class RecordsRefusedError extends Error {
   }
 }
 
+/** What is open is no longer where the sink is: it must be opened again, and stores then what it was given. */
+export class SinkGoneError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'SinkGoneError'
+  }
+}
+
 export interface Sink {
   readonly name: SinkName
   /**

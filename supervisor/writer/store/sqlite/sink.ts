@@ -1,10 +1,10 @@
 // The store that keeps records in a SQLite file (operations.md 8.4). It is the only connection that
 // writes; the driver is synchronous, which is why it runs in the writer process.
-import { chmodSync } from 'node:fs'
+import { chmodSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { PayloadField, TrafficQueries } from '../../../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../../../shared/traffic/record.ts'
-import { RecordsRefusedError, type RelationalStore } from '../../sink.ts'
+import { RecordsRefusedError, type RelationalStore, SinkGoneError } from '../../sink.ts'
 import {
   AUDIT_COLUMNS,
   FLAG_COLUMNS,
@@ -51,6 +51,7 @@ const REFUSALS = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/
 export function openSqliteStore(path: string, openQueries: (path: string) => ClosableQueries): RelationalStore {
   const database = openForWriting(path)
   const queries = openQueries(path)
+  const inode = readInode(path)
   const insertLog = database.prepare(
     `INSERT OR IGNORE INTO gateway_traffic_logs (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].join(', ')}, block)
      VALUES (${[...MEMBER_COLUMNS, ...FLAG_COLUMNS].map(() => '?').join(', ')}, ${NEXT_BLOCK})`
@@ -140,6 +141,8 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
       await whenUnlocked(() => insertAudit.run(...AUDIT_COLUMNS.map(column => entry[column])))
     },
     async write(records) {
+      // SQLite would go on with a file that nobody can open any more.
+      if (readInode(path) !== inode) throw new SinkGoneError('The file of the traffic log was removed or replaced.')
       try {
         await whenUnlocked(() => writeBatch.immediate(records))
       } catch (error) {
@@ -158,6 +161,11 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
       }
     }
   }
+}
+
+/** Which file has this path; undefined where there is none. */
+function readInode(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
 }
 
 /** Opens the one connection that writes. */
