@@ -34,9 +34,15 @@ export async function openSockets(owner: Owner, url: string, count: number): Pro
   return sockets
 }
 
-/** The head of a POST with the question's body. */
+/** The head of a POST with a body of this length. */
 function headOf(path: string, length: number): string {
   return `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+}
+
+/** The request of the question with this number. */
+function requestOf(number: number, words: string): string {
+  const { path, body } = createQuestion(number, { words })
+  return headOf(path, Buffer.byteLength(body)) + body
 }
 
 /** Runs an ordinary load beside what the bad clients do. */
@@ -55,6 +61,20 @@ async function besideLoad(
   return { outcomes, seen, problems: [] }
 }
 
+/** Runs an ordinary load beside so many bad connections, which are open while `misbehave` runs. */
+function besideSockets(
+  context: FaultContext,
+  count: number,
+  misbehave: (sockets: readonly Socket[]) => Promise<string>
+): Promise<FaultRun> {
+  return besideLoad(context, async (target, { owner, sized }) => {
+    const sockets = await openSockets(owner, target.url, sized(count))
+    const seen = await misbehave(sockets)
+    for (const socket of sockets) socket.destroy()
+    return seen
+  })
+}
+
 /** Sends the text on every connection, one character in 100 ms. */
 async function writeSlowly(sockets: readonly Socket[], text: string): Promise<void> {
   for (const character of text) {
@@ -68,11 +88,9 @@ const slowHeads: FaultEntry = {
   done: '500 connections send their heads a byte at a time',
   expected: 'other clients are answered at once',
   run: context =>
-    besideLoad(context, async (target, { owner, sized }) => {
-      const sockets = await openSockets(owner, target.url, sized(500))
+    besideSockets(context, 500, async sockets => {
       await writeSlowly(sockets, headOf('/v1/chat/completions', 10).slice(0, 25))
       const open = sockets.filter(socket => !socket.destroyed).length
-      for (const socket of sockets) socket.destroy()
       return `${open} of ${sockets.length} were still waited for`
     })
 }
@@ -82,11 +100,9 @@ const slowBodies: FaultEntry = {
   done: '500 connections send heads that announce a megabyte and then a byte at a time',
   expected: 'other clients are answered at once',
   run: context =>
-    besideLoad(context, async (target, { owner, sized }) => {
-      const sockets = await openSockets(owner, target.url, sized(500))
+    besideSockets(context, 500, async sockets => {
       for (const socket of sockets) socket.write(headOf('/v1/messages', 1_000_000))
       await writeSlowly(sockets, '{'.repeat(25))
-      for (const socket of sockets) socket.destroy()
       return `${sockets.length} bodies were never whole`
     })
 }
@@ -96,15 +112,12 @@ const stoppedReaders: FaultEntry = {
   done: '100 clients ask for streams and read nothing of them',
   expected: 'other clients are answered at once, and nothing goes on at the provider when they are gone',
   run: context =>
-    besideLoad(context, async (target, { owner, sized }) => {
-      const sockets = await openSockets(owner, target.url, sized(100))
+    besideSockets(context, 100, async sockets => {
       for (const [index, socket] of sockets.entries()) {
-        const { path, body } = createQuestion(2 * index + 1, { words: '[pace 100]' })
         socket.pause()
-        socket.write(headOf(path, Buffer.byteLength(body)) + body)
+        socket.write(requestOf(2 * index + 1, '[pace 100]'))
       }
       await wait(3_000)
-      for (const socket of sockets) socket.destroy()
       return `${sockets.length} streams were not read`
     })
 }
@@ -114,17 +127,12 @@ const leavingClients: FaultEntry = {
   done: '200 clients disconnect in the middle of their answers, half of them by a reset',
   expected: 'other clients are answered, and the calls of those that left end at the provider',
   run: context =>
-    besideLoad(context, async (target, { owner, sized }) => {
-      const sockets = await openSockets(owner, target.url, sized(200))
+    besideSockets(context, 200, async sockets => {
       for (const [index, socket] of sockets.entries()) {
-        const { path, body } = createQuestion(index % SHAPE_COUNT, { words: '[pace 200]' })
-        socket.write(headOf(path, Buffer.byteLength(body)) + body)
+        socket.write(requestOf(index % SHAPE_COUNT, '[pace 200]'))
       }
       await wait(700)
-      for (const [index, socket] of sockets.entries()) {
-        if (index % 2 === 0) socket.resetAndDestroy()
-        else socket.destroy()
-      }
+      for (const [index, socket] of sockets.entries()) if (index % 2 === 0) socket.resetAndDestroy()
       return `${sockets.length} clients left`
     })
 }
@@ -134,14 +142,12 @@ const halfClosed: FaultEntry = {
   done: '200 clients close their sending side right behind the question and go on reading',
   expected: 'each gets its whole answer or a closed connection, never a part that looks whole',
   run: context =>
-    besideLoad(context, async (target, { owner, sized }) => {
-      const sockets = await openSockets(owner, target.url, sized(200))
+    besideSockets(context, 200, async sockets => {
       const texts = sockets.map(async (socket, index) => {
-        const { path, body } = createQuestion(2 * (index % (SHAPE_COUNT / 2)), { words: '[pace 5]' })
         const chunks: Buffer[] = []
         socket.on('data', chunk => chunks.push(chunk))
         const closed = once(socket, 'close')
-        socket.end(headOf(path, Buffer.byteLength(body)) + body)
+        socket.end(requestOf(2 * (index % (SHAPE_COUNT / 2)), '[pace 5]'))
         await closed
         return Buffer.concat(chunks).toString('utf8')
       })
