@@ -19,6 +19,11 @@ const WORKER_BYTES = 48 * MEBIBYTE
 const THREAD_BYTES = 20 * MEBIBYTE
 /** The engine holds up to three semi-spaces. */
 const SEMI_SPACES = 3
+/** Records with content that wait in the writer for one sink. */
+const WRITER_RECORD_BYTES_MAX = 128 * MEBIBYTE
+const WRITER_RECORD_BYTES_MIN = 8 * MEBIBYTE
+/** Of the limit. */
+const WRITER_RECORD_SHARE = 1 / 64
 /** The heap of a worker that serves small requests. */
 const WORKER_HEAP_BYTES = 40 * MEBIBYTE
 
@@ -48,6 +53,8 @@ export interface MemoryUse {
   /** Processes beside the workers and the supervisor. */
   readonly services: number
   readonly threadsPerWorker: number
+  /** Records have the bodies of their requests. */
+  readonly keepsContent: boolean
 }
 
 export interface MemoryPlan {
@@ -58,6 +65,8 @@ export interface MemoryPlan {
   readonly threadHeapBytes: number
   /** What the large bodies and responses of a worker may take together, with all copies that are made of them. */
   readonly largeBytes: number
+  /** Of these: what records of a worker may take that wait for redaction or for the writer. */
+  readonly recordBytes: number
   /** The largest body that is accepted while no other one is served. */
   readonly bodyBytesMax: number
   /** The processes fit into the limit before any body is read. */
@@ -83,13 +92,22 @@ export function countThreads(processors: number, workers: number, limitBytes: nu
   return Math.max(1, Math.min(threads, Math.floor(limitBytes / workers / WORKER_SHARE_BYTES)))
 }
 
+/** What the records of one sink may take that wait in the writer. A sink that is down fills it. */
+export function planWriterRecords(limitBytes: number | undefined): number {
+  if (limitBytes === undefined) return WRITER_RECORD_BYTES_MAX
+  const share = Math.floor(limitBytes * WRITER_RECORD_SHARE)
+  return Math.min(WRITER_RECORD_BYTES_MAX, Math.max(WRITER_RECORD_BYTES_MIN, share))
+}
+
 /** Undefined without a limit: then the engine's own defaults hold, and bodies are bounded one by one. */
-export function planMemory({ limitBytes, workers, services, threadsPerWorker }: MemoryUse): MemoryPlan | undefined {
+export function planMemory(use: MemoryUse): MemoryPlan | undefined {
+  const { limitBytes, workers, services, threadsPerWorker, keepsContent } = use
   if (limitBytes === undefined) return undefined
   const shareBytes = limitBytes / workers
   const semiSpaceBytes = SEMI_SPACE_STEPS.find(step => shareBytes >= step.shareBytes)?.bytes ?? SEMI_SPACE_BYTES_MIN
   const heldBytes = WORKER_BYTES + WORKER_HEAP_BYTES + SEMI_SPACES * semiSpaceBytes + threadsPerWorker * THREAD_BYTES
-  const sharedBytes = limitBytes * USABLE_SHARE - SUPERVISOR_BYTES - services * SERVICE_BYTES
+  const recordBytes = keepsContent ? planWriterRecords(limitBytes) : 0
+  const sharedBytes = limitBytes * USABLE_SHARE - SUPERVISOR_BYTES - services * SERVICE_BYTES - recordBytes
   const restBytes = Math.floor(sharedBytes / workers - heldBytes)
   const largeBytes = Math.max(LARGE_BYTES_MIN, restBytes)
   return {
@@ -98,6 +116,7 @@ export function planMemory({ limitBytes, workers, services, threadsPerWorker }: 
     semiSpaceBytes,
     threadHeapBytes: Math.max(THREAD_HEAP_BYTES_MIN, Math.floor(largeBytes / 2 / Math.max(1, threadsPerWorker))),
     largeBytes,
+    recordBytes: Math.floor(largeBytes / 4),
     bodyBytesMax: Math.floor(largeBytes / BODY_COPIES),
     fits: restBytes >= LARGE_BYTES_MIN
   }

@@ -24,6 +24,12 @@ function needsWriter(settings: Settings): boolean {
 
 /** How the memory limit of this process, if any, is divided among the processes of a gateway with these settings. */
 export function planGatewayMemory(settings: Settings, limitBytes = readMemoryLimit()): MemoryPlan | undefined {
-  const { workers, poolThreads } = settings
-  return planMemory({ limitBytes, workers, services: listServices(settings).length, threadsPerWorker: poolThreads })
+  const { workers, poolThreads, trafficLogEnabled, trafficLogCaptureContent } = settings
+  return planMemory({
+    limitBytes,
+    workers,
+    services: listServices(settings).length,
+    threadsPerWorker: poolThreads,
+    keepsContent: trafficLogEnabled && trafficLogCaptureContent
+  })
 }

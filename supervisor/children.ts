@@ -10,7 +10,7 @@ import type { ForkChild } from './child-process.ts'
 import { listVariableNames } from './profile/variables.ts'
 import type { RuntimePlan } from './runtime-plan.ts'
 import { createServiceFork } from './service-keeper.ts'
-import { planWorkerArguments } from './worker-arguments.ts'
+import { planServiceArguments, planWorkerArguments } from './worker-arguments.ts'
 import { hideVariables } from './worker-environment.ts'
 import { createWorkerFork } from './worker-fork.ts'
 
@@ -30,7 +30,7 @@ export function createChildren({ settings, profiles, keysFile }: RuntimePlan, { 
   const forkService = (folder: string) =>
     createServiceFork({
       entry: join(import.meta.dirname, `${folder}/main${extension}`),
-      execArgv: process.execArgv,
+      execArgv: [...process.execArgv, ...planServiceArguments({ memory, inherited: listInherited() })],
       environment
     })
   return {
@@ -45,7 +45,10 @@ export function createChildren({ settings, profiles, keysFile }: RuntimePlan, { 
 }
 
 function chooseWorkerArguments(memory: MemoryPlan | undefined): string[] {
-  const inherited = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)]
-  const planned = planWorkerArguments({ memory, engineVersion: process.versions.v8, inherited })
+  const planned = planWorkerArguments({ memory, engineVersion: process.versions.v8, inherited: listInherited() })
   return [...process.execArgv, ...planned]
+}
+
+function listInherited(): string[] {
+  return [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(/\s+/)]
 }

@@ -149,7 +149,7 @@ export async function createWorkerApp(
   const { createHandlers } = parts.operations ?? servedOperations
   const memory = planGatewayMemory(options.settings)
   if (memory !== undefined) memoryRoom.limit(memory.largeBytes)
-  const traffic = await openTraffic(options)
+  const traffic = await openTraffic(options, memory)
   const storeLink = await openStore(options)
   const probes = metrics && (await startProbes(metrics))
   const routes = createRouteTable(options.profiles, options.settings, options.revisions.config)
@@ -254,12 +254,21 @@ async function openLimiter(
 }
 
 /** The link to the writer of traffic records, where there is one. */
-async function openTraffic(options: WorkerAppOptions): Promise<TrafficLink | undefined> {
+async function openTraffic(
+  options: WorkerAppOptions,
+  memory: MemoryPlan | undefined
+): Promise<TrafficLink | undefined> {
   const { writerSocket, metrics, settings, workerId, log } = options
   if (writerSocket === undefined) return undefined
   const { openTrafficLink } = await import('./traffic/traffic-link.ts')
   const dropped = metrics?.registry.counter('gateway_traffic_log_dropped_total').with({})
-  return openTrafficLink(writerSocket, { settings, workerId, log, onDropped: () => dropped?.add(1) })
+  return openTrafficLink(writerSocket, {
+    settings,
+    workerId,
+    log,
+    onDropped: () => dropped?.add(1),
+    memory: memory && { recordBytes: memory.recordBytes, share: memoryRoom.open() }
+  })
 }
 
 /** The connection to the store of responses, where there is one. */
@@ -285,6 +294,8 @@ function createWorkerTranslator(
     threads: settings.poolThreads,
     thresholdBytes: settings.poolThresholdBytes,
     threadHeapBytes: memory?.threadHeapBytes,
+    // The other half is for those that wait for the writer.
+    recordBytes: memory && memory.recordBytes / 2,
     onPoolWaited: probes?.listeners.onPoolWaited
   })
 }

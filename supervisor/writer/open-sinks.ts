@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Logger } from '../../shared/logging.ts'
+import { planWriterRecords, readMemoryLimit } from '../../shared/memory-plan.ts'
 import type { WriterSettings } from '../../shared/settings/writer-settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
@@ -16,8 +17,6 @@ const RETRY_MIN_MS = 100
 const RETRY_MAX_MS = 30_000
 const SLOW_WRITE_MS = 5_000
 const REPORT_INTERVAL_MS = 60_000
-/** Records of one sink that wait, as their JSON texts have it. */
-const QUEUE_BYTES_MAX = 128 * 1024 * 1024
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Of one file of lines: an editor still opens it. */
 const JSONL_BYTES_MAX = 256 * 1024 * 1024
@@ -209,12 +208,14 @@ function createQueue(
 ): SinkQueue {
   const { name } = sink
   const isSearch = name === 'opensearch'
+  // As the JSON texts of the records have it.
+  const bytesMax = planWriterRecords(readMemoryLimit())
   return new SinkQueue(
     sink,
     {
       recordsMax: settings.trafficLogQueueSize,
-      bytesMax: QUEUE_BYTES_MAX,
-      batchBytesMax: BATCH_BYTES_MAX,
+      bytesMax,
+      batchBytesMax: Math.min(BATCH_BYTES_MAX, bytesMax / 8),
       // Without drops requests wait until every sink has room, as the operator chose.
       keptInOutage: isMirrored && settings.trafficLogDropOnBackpressure ? keptInOutage(settings) : undefined,
       slowWriteMs: SLOW_WRITE_MS,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { countThreads, countWorkers, planMemory } from '../../shared/memory-plan.ts'
+import { countThreads, countWorkers, planMemory, planWriterRecords } from '../../shared/memory-plan.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { planAllocator } from '../../supervisor/allocator.ts'
 import { listMemoryWarnings } from '../../supervisor/startup-checks/memory.ts'
@@ -18,12 +18,15 @@ t.test('operations-workers-300: six processors and 300 MiB are one worker with o
 })
 
 t.test('what the processes may take together stays within the limit wherever they fit', async t => {
-  t.equal(planMemory({ limitBytes: undefined, workers: 4, services: 1, threadsPerWorker: 1 }), undefined)
+  t.equal(
+    planMemory({ limitBytes: undefined, workers: 4, services: 1, threadsPerWorker: 1, keepsContent: false }),
+    undefined
+  )
   for (const limit of [256, 300, 384, 512, 768, 1024, 2048, 8192]) {
     for (const workers of [1, 2, 4, 8]) {
       for (const services of [0, 1, 3]) {
         for (const threadsPerWorker of [0, 1, 4]) {
-          const use = { limitBytes: limit * MEBIBYTE, workers, services, threadsPerWorker }
+          const use = { limitBytes: limit * MEBIBYTE, workers, services, threadsPerWorker, keepsContent: false }
           const plan = planMemory(use)
           if (plan === undefined) throw new Error('There is a limit.')
           const { workerHeapBytes, semiSpaceBytes, threadHeapBytes, largeBytes } = plan
@@ -39,10 +42,32 @@ t.test('what the processes may take together stays within the limit wherever the
   }
 })
 
+t.test(
+  'records with content have a part of the memory: what waits in the writer, and a part of the large bodies',
+  async t => {
+    t.equal(planWriterRecords(undefined), 128 * MEBIBYTE)
+    t.equal(planWriterRecords(64 * MEBIBYTE), 8 * MEBIBYTE)
+    t.equal(planWriterRecords(1024 * MEBIBYTE), 16 * MEBIBYTE)
+    t.equal(planWriterRecords(16_384 * MEBIBYTE), 128 * MEBIBYTE)
+    const use = { limitBytes: 1024 * MEBIBYTE, workers: 2, services: 1, threadsPerWorker: 1 }
+    const without = planMemory({ ...use, keepsContent: false })
+    const plan = planMemory({ ...use, keepsContent: true })
+    if (plan === undefined || without === undefined) throw new Error('There is a limit.')
+    t.equal(without.largeBytes - plan.largeBytes, 8 * MEBIBYTE, 'those in the writer, by two workers')
+    t.equal(plan.recordBytes, Math.floor(plan.largeBytes / 4))
+  }
+)
+
 t.test('the default limit of bodies fits into 256 MiB, and the start says what does not', async t => {
   const settings = parseSettings({ GATEWAY_WORKERS: '1' })
   const warningsOf = (limit: number, services: number, environment = settings) => {
-    const use = { limitBytes: limit * MEBIBYTE, workers: environment.workers, services, threadsPerWorker: 1 }
+    const use = {
+      limitBytes: limit * MEBIBYTE,
+      workers: environment.workers,
+      services,
+      threadsPerWorker: 1,
+      keepsContent: false
+    }
     return listMemoryWarnings(environment, planMemory(use))
   }
   t.same(warningsOf(256, 0), [])

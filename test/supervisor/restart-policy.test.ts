@@ -1,7 +1,7 @@
 import t from 'tap'
 import { planMemory } from '../../shared/memory-plan.ts'
 import { countExitsInRow, createRestartPolicy, decideRestart } from '../../supervisor/restart-policy.ts'
-import { planWorkerArguments } from '../../supervisor/worker-arguments.ts'
+import { planServiceArguments, planWorkerArguments } from '../../supervisor/worker-arguments.ts'
 import * as fc from '../support/properties.ts'
 
 const policy = createRestartPolicy(2)
@@ -83,7 +83,7 @@ t.test('workers get a large young generation, no pretenuring, and one thread of 
 })
 
 t.test('in a container the heaps have the sizes of the plan (decisions.md 99)', async t => {
-  const use = { workers: 1, services: 0, threadsPerWorker: 1 }
+  const use = { workers: 1, services: 0, threadsPerWorker: 1, keepsContent: false }
   const memory = planMemory({ ...use, limitBytes: 2 * 1024 ** 3 })
   t.same(planWorkerArguments({ ...machine, memory }), [
     ...always,
@@ -94,7 +94,13 @@ t.test('in a container the heaps have the sizes of the plan (decisions.md 99)', 
 })
 
 t.test('options of the operator are kept', async t => {
-  const memory = planMemory({ workers: 1, services: 0, threadsPerWorker: 1, limitBytes: 2 * 1024 ** 3 })
+  const memory = planMemory({
+    workers: 1,
+    services: 0,
+    threadsPerWorker: 1,
+    keepsContent: false,
+    limitBytes: 2 * 1024 ** 3
+  })
   const inherited = [
     '--max_old_space_size=999',
     '--max-semi-space-size=8',
@@ -104,3 +110,14 @@ t.test('options of the operator are kept', async t => {
   ]
   t.same(planWorkerArguments({ ...machine, memory, inherited }), [])
 })
+
+t.test(
+  'service processes have a small young generation under a memory limit, unless the operator chose one',
+  async t => {
+    const use = { workers: 1, services: 1, threadsPerWorker: 1, keepsContent: true }
+    const memory = planMemory({ ...use, limitBytes: 512 * 1024 ** 2 })
+    t.same(planServiceArguments({ memory: undefined, inherited: [] }), [])
+    t.same(planServiceArguments({ memory, inherited: [] }), ['--max-semi-space-size=4'])
+    t.same(planServiceArguments({ memory, inherited: ['--max_semi_space_size=9'] }), [])
+  }
+)

@@ -2,6 +2,7 @@
 // time, and resending of what was not acknowledged (operations.md 8.3; field-lessons.md J1). It
 // does no I/O.
 import { BatchBuilder, countRecordCharacters, type OutgoingRecord } from '../../shared/traffic/batch.ts'
+import type { MemoryShare } from '../performance/memory-room.ts'
 
 /** Why a record was not stored, for the metric. */
 export type DropReason = 'queue_full' | 'too_large' | 'closed'
@@ -16,7 +17,10 @@ export interface OutboxOptions {
    * taken beyond `recordsMax`, up to `charactersMax`.
    */
   readonly dropsWhenFull: boolean
+  /** A record that is longer is dropped. */
+  readonly recordCharactersMax: number
   readonly batchRecordsMax: number
+  /** Of a batch of several records; a longer one goes alone. */
   readonly batchCharactersMax: number
   /** How long a record waits for others. */
   readonly lingerMs: number
@@ -28,6 +32,8 @@ export interface OutboxOptions {
 export interface OutboxDependencies {
   /** Called once for each dropped record. */
   readonly onDropped: (reason: DropReason) => void
+  /** Where the texts of the records take their memory from, where that is limited: large bodies take theirs there too. */
+  readonly memory?: MemoryShare | undefined
 }
 
 /** A connection to the writer. */
@@ -47,6 +53,7 @@ interface Batch {
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #onDropped: (reason: DropReason) => void
+  readonly #memory: MemoryShare | undefined
   /** The batch that new records go to. */
   readonly #open = new BatchBuilder()
   /** Batches that are not sent yet, oldest first. */
@@ -65,9 +72,10 @@ export class Outbox {
   readonly #roomListeners = new Set<() => void>()
   #emptyListeners: Array<() => void> = []
 
-  constructor(options: OutboxOptions, { onDropped }: OutboxDependencies) {
+  constructor(options: OutboxOptions, { onDropped, memory }: OutboxDependencies) {
     this.#options = options
     this.#onDropped = onDropped
+    this.#memory = memory
   }
 
   /** Records that wait or are in flight. */
@@ -126,6 +134,7 @@ export class Outbox {
       this.#inFlightRecords -= count
       this.#inFlightCharacters -= characters
     }
+    this.#memory?.hold(this.#characters)
     this.#sendBatches()
     if (!this.isFull) this.#notifyRoom()
     if (this.size === 0) for (const listener of this.#emptyListeners.splice(0)) listener()
@@ -154,11 +163,21 @@ export class Outbox {
   }
 
   #refusalOf(characters: number): DropReason | undefined {
-    const { charactersMax, batchCharactersMax, dropsWhenFull } = this.#options
+    const { charactersMax, recordCharactersMax, dropsWhenFull } = this.#options
     if (this.#isClosing) return 'closed'
-    if (characters > batchCharactersMax) return 'too_large'
+    if (characters > recordCharactersMax) return 'too_large'
     const isBeyond = this.#characters + characters > charactersMax || (dropsWhenFull && this.isFull)
-    return isBeyond ? 'queue_full' : undefined
+    return isBeyond || !this.#takeMemory(characters) ? 'queue_full' : undefined
+  }
+
+  /** False where large bodies take what there is. */
+  #takeMemory(characters: number): boolean {
+    try {
+      this.#memory?.hold(this.#characters + characters)
+      return true
+    } catch {
+      return false
+    }
   }
 
   #startLinger(): void {

@@ -2,6 +2,7 @@
 import { withDeadline } from '../../shared/deadline.ts'
 import type { Logger } from '../../shared/logging.ts'
 import type { Settings } from '../../shared/settings.ts'
+import type { MemoryShare } from '../performance/memory-room.ts'
 import { reportAbsence } from './absence-report.ts'
 import { type DropReason, Outbox } from './outbox.ts'
 import { connectToWriter, type WriterConnection } from './writer-connection.ts'
@@ -11,6 +12,8 @@ const CHARACTERS_MAX = 64 * 1024 * 1024
 /** Each batch wakes the writer, which may take the worker's processor. Earns, against batches of 50: 1 to 3 us of a request. */
 const BATCH_RECORDS_MAX = 200
 const BATCH_CHARACTERS_MAX = 16 * 1024 * 1024
+/** Under a memory limit: the writer has a line several times while it reads and stores it. */
+const SMALL_BATCH_CHARACTERS_MAX = 1024 * 1024
 /** A batch costs nearly the same whether it holds one record or two hundred, and a tail of the log should not lag. */
 const LINGER_MS = 100
 /** The writer gathers for seconds before it stores, and acknowledges only then. */
@@ -40,6 +43,8 @@ export interface TrafficLinkDependencies {
   readonly log: Logger
   /** Called for each dropped record. */
   readonly onDropped: (reason: DropReason) => void
+  /** What records may take of the memory of the worker, where that is limited, and where they take it from. */
+  readonly memory?: { readonly recordBytes: number; readonly share: MemoryShare } | undefined
 }
 
 /** Connects to the writer that listens at this path. */
@@ -80,24 +85,27 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
   }
 }
 
-function createOutbox({ settings, log, onDropped }: TrafficLinkDependencies): Outbox {
+function createOutbox({ settings, log, onDropped, memory }: TrafficLinkDependencies): Outbox {
+  const charactersMax = Math.min(CHARACTERS_MAX, memory?.recordBytes ?? CHARACTERS_MAX)
   return new Outbox(
     {
       recordsMax: settings.trafficLogQueueSize,
-      charactersMax: CHARACTERS_MAX,
+      charactersMax,
       batchRecordsMax: Math.min(BATCH_RECORDS_MAX, settings.trafficLogBatchSize),
-      batchCharactersMax: BATCH_CHARACTERS_MAX,
+      recordCharactersMax: Math.min(BATCH_CHARACTERS_MAX, charactersMax / 2),
+      batchCharactersMax: memory === undefined ? BATCH_CHARACTERS_MAX : SMALL_BATCH_CHARACTERS_MAX,
       lingerMs: LINGER_MS,
       dropsWhenFull: settings.trafficLogDropOnBackpressure,
       windowBatches: WINDOW_BATCHES,
-      windowCharacters: WINDOW_CHARACTERS
+      windowCharacters: Math.min(WINDOW_CHARACTERS, charactersMax / 4)
     },
     {
       onDropped(reason) {
         onDropped(reason)
         // The log itself bounds how often equal lines are written.
         log.warn({ event: 'traffic_record_dropped', reason }, DROP_TEXTS[reason])
-      }
+      },
+      memory: memory?.share
     }
   )
 }

@@ -33,14 +33,14 @@ const YOUNG_MEBIBYTES = 16
  * What waits for a thread, by lane, with its bytes as its weight. The first lane goes first: a provider has been paid for a response, so
  * none waits behind a request. One worker holds about as much for waiting requests as eight of the largest need.
  */
-const LANES = {
+const LANE_BOUNDS = {
   responses: { waitersMax: 256 * MEBIBYTE, waitMsMax: 30_000 },
   requests: { waitersMax: 64 * MEBIBYTE, waitMsMax: 10_000 },
   // Content of traffic records: no request waits for it, and what does not fit is left out of its record.
   records: { waitersMax: 32 * MEBIBYTE, waitMsMax: 10_000 }
 } as const
 
-export type Lane = keyof typeof LANES
+export type Lane = keyof typeof LANE_BOUNDS
 
 export interface Work<Job> {
   job: Job
@@ -68,15 +68,20 @@ export interface ThreadPoolOptions {
   threads: number
   /** Largest heap of a thread; undefined for what the engine chooses. A task that needs more ends with its thread. */
   heapBytesMax?: number | undefined
+  /** What the contents of records that wait may take, where the memory is limited. */
+  recordBytesMax?: number | undefined
   /** Called with how long a task waited for a thread, when it gets one, for the metrics. */
   onWaited?: ((ms: number) => void) | undefined
 }
 
 /** Creates a pool without threads; the first task starts one. */
-export function createThreadPool({ settings, threads, heapBytesMax, onWaited }: ThreadPoolOptions): ThreadPool {
+export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
+  const { settings, threads, heapBytesMax, recordBytesMax = LANE_BOUNDS.records.waitersMax, onWaited } = options
+  const { records } = LANE_BOUNDS
+  const bounds = { ...LANE_BOUNDS, records: { ...records, waitersMax: Math.min(records.waitersMax, recordBytesMax) } }
   let opening: Promise<OpenPool> | undefined
   // As many tasks as threads: what waits does so here, where its bound, its deadline and its turn are known.
-  const lanes = createLanes(threads, LANES)
+  const lanes = createLanes(threads, bounds)
   const gates: Record<Lane, Gate> = {
     responses: createGateOf(lanes.responses),
     requests: createGateOf(lanes.requests),
@@ -137,7 +142,7 @@ export function createThreadPool({ settings, threads, heapBytesMax, onWaited }: 
   ): Promise<Result<Name>> {
     const gate = gates[lane]
     const startedMs = performance.now()
-    const release = gate.tryEnter() ?? (await gate.enter(signal, Math.min(bytes, LANES[lane].waitersMax)))
+    const release = gate.tryEnter() ?? (await gate.enter(signal, Math.min(bytes, bounds[lane].waitersMax)))
     onWaited?.(performance.now() - startedMs)
     // The slot is free when the thread is, also after a client disconnect.
     return raceAbort<Result<Name>>(runInThread(name, job).finally(release), signal)

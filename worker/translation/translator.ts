@@ -61,6 +61,8 @@ export interface TranslatorOptions {
   thresholdBytes: number
   /** Largest heap of a thread, where the memory is limited. */
   threadHeapBytes?: number | undefined
+  /** What the contents of records that wait for a thread may take, where the memory is limited. */
+  recordBytes?: number | undefined
   /** Called with how long a task waited for a thread, for the metrics. */
   onPoolWaited?: ((ms: number) => void) | undefined
 }
@@ -71,11 +73,17 @@ const TURN_WEIGHT_MIN = 64 * 1024
 const TURN_RESPONSE_BYTES_MIN = 16 * 1024
 
 export function createTranslator(options: TranslatorOptions): Translator {
-  const { settings, faces, threads, thresholdBytes, threadHeapBytes, onPoolWaited } = options
+  const { settings, faces, threads, thresholdBytes, threadHeapBytes, recordBytes, onPoolWaited } = options
   const pool =
     threads === 0
       ? undefined
-      : createThreadPool({ settings, threads, heapBytesMax: threadHeapBytes, onWaited: onPoolWaited })
+      : createThreadPool({
+          settings,
+          threads,
+          heapBytesMax: threadHeapBytes,
+          recordBytesMax: recordBytes,
+          onWaited: onPoolWaited
+        })
   // Debugging has one thread for one task at a time, so that it never takes the place of a client's (decisions.md 103).
   const debugPool =
     threads === 0 ? undefined : createThreadPool({ settings, threads: 1, heapBytesMax: threadHeapBytes })

@@ -1,7 +1,7 @@
 // The container as an engine runs it: the image is assembled in a folder as the Dockerfile says, and runs as an unprivileged user with a
 // read-only root, one writable volume, no shell and no capability, as process 1 of its own namespace, also under memory limits.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -162,6 +162,23 @@ t.test('operations-workers-300: a container of 300 MiB has one worker', { skip: 
   t.equal(await container.stop(), 0)
 })
 
+/** So many clients at once, each with so many requests: how often each status came. */
+async function senders(
+  count: number,
+  rounds: number,
+  send: () => Promise<{ status: number; text: string }>
+): Promise<Record<number, number>> {
+  const statuses: Record<number, number> = {}
+  const one = async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      const { status } = await send()
+      statuses[status] = (statuses[status] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: count }, one))
+  return statuses
+}
+
 const CASES = [
   { limitMebibytes: 256, bodyMebibytes: 20 },
   { limitMebibytes: 512, bodyMebibytes: 20 },
@@ -176,17 +193,6 @@ for (const { limitMebibytes, bodyMebibytes } of CASES) {
     const pids = container.processes().map(({ pid }) => pid)
     t.comment(`idle: ${memory.usedMebibytes} MiB`)
 
-    const senders = async (count: number, rounds: number, send: () => Promise<{ status: number; text: string }>) => {
-      const statuses: Record<number, number> = {}
-      const one = async () => {
-        for (let round = 0; round < rounds; round += 1) {
-          const { status } = await send()
-          statuses[status] = (statuses[status] ?? 0) + 1
-        }
-      }
-      await Promise.all(Array.from({ length: count }, one))
-      return statuses
-    }
     t.same(await senders(50, 5, () => chat(container, 'hello')), { 200: 250 })
     t.comment(`after chats: ${memory.usedMebibytes} MiB`)
     t.same(await senders(50, 5, () => chat(container, 'hello', true)), { 200: 250 })
@@ -217,6 +223,53 @@ for (const { limitMebibytes, bodyMebibytes } of CASES) {
       container.processes().map(({ pid }) => pid),
       pids,
       'no process was replaced'
+    )
+    t.equal(await container.stop(), 0)
+  })
+}
+
+const RECORD_CASES = [
+  { title: 'are written or counted', sinks: 'jsonl,sqlite', dsn: 'sqlite:/data/traffic.sqlite' },
+  // Nothing listens there.
+  { title: 'wait for a database that is down', sinks: 'postgres', dsn: 'postgres://gateway:secret@127.0.0.1:1/gateway' }
+]
+
+for (const { title, sinks, dsn } of RECORD_CASES) {
+  const whole = `under 512 MiB records with content ${title}, and no process is killed`
+  t.test(whole, { skip: withoutLimits, timeout: 240_000 }, async t => {
+    const memory = createMemoryGroup(t, 512)
+    const environment = {
+      GATEWAY_MAX_REQUEST_BODY_BYTES: String(40 * MEBIBYTE),
+      GATEWAY_METRICS_ENABLED: 'true',
+      GATEWAY_TRAFFIC_LOG_ENABLED: 'true',
+      GATEWAY_TRAFFIC_LOG_SINKS: sinks,
+      GATEWAY_TRAFFIC_LOG_RELATIONAL_DSN: dsn,
+      GATEWAY_TRAFFIC_LOG_CAPTURE_CONTENT: 'true'
+    }
+    const container = await start(t, environment, memory)
+    const pids = container.processes().map(({ pid }) => pid)
+    const middle = 'the quick brown fox jumps over it '.repeat(2000)
+    t.same(await senders(24, 40, () => chat(container, middle)), { 200: 960 })
+    t.comment(`after chats of 68 KB: ${memory.usedMebibytes} MiB`)
+    const large = 'x y z w '.repeat(20 * 131_072)
+    const flood = await senders(8, 1, () => chat(container, large))
+    t.comment(`flood: ${JSON.stringify(flood)}, ${memory.usedMebibytes} MiB`)
+    t.same(await senders(10, 5, () => chat(container, 'hello')), { 200: 50 })
+
+    if (sinks !== 'postgres') {
+      const readLost = async () => {
+        const response = await fetch(`${container.url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } })
+        return Number(/^gateway_traffic_log_dropped_total (\d+)/m.exec(await response.text())?.[1])
+      }
+      const countLines = () => readFileSync(join(container.volume, 'traffic_logs.jsonl'), 'utf8').split('\n').length - 1
+      await waitUntil(async () => countLines() + (await readLost()) === 1018, 'each request was written or counted')
+      t.comment(`${countLines()} written, ${await readLost()} lost`)
+      t.ok(countLines() > 500, 'most are written')
+    }
+    t.equal(memory.kills, 0)
+    t.same(
+      container.processes().map(({ pid }) => pid),
+      pids
     )
     t.equal(await container.stop(), 0)
   })

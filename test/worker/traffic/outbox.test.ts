@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { countRecordCharacters, type OutgoingRecord, type RecordBatch } from '../../../shared/traffic/batch.ts'
+import { MemoryRoom } from '../../../worker/performance/memory-room.ts'
 import { type DropReason, Outbox, type OutboxOptions } from '../../../worker/traffic/outbox.ts'
 import { EMPTY_RECORD } from '../../support/outgoing-record.ts'
 import * as fc from '../../support/properties.ts'
@@ -9,6 +10,7 @@ const OPTIONS: OutboxOptions = {
   recordsMax: 20,
   charactersMax: 10_000,
   batchRecordsMax: 3,
+  recordCharactersMax: 1000,
   batchCharactersMax: 1000,
   lingerMs: 1_000_000,
   dropsWhenFull: true,
@@ -170,3 +172,30 @@ t.test('after any events of the connection, every record is acknowledged, droppe
     })
   )
 })
+
+t.test(
+  'records take their memory where large bodies take theirs, and give it back when the writer has them',
+  async t => {
+    const room = new MemoryRoom()
+    room.limit(100_000)
+    const dropped: string[] = []
+    const outbox = new Outbox(OPTIONS, { onDropped: reason => dropped.push(reason), memory: room.open() })
+    outbox.connected({ send: () => undefined })
+    outbox.add(record('1'))
+    const heldBytes = room.heldBytes
+    t.ok(heldBytes > 0)
+    const body = room.open()
+    body.hold(100_000 - heldBytes)
+    outbox.add(record('2'))
+    t.same(dropped, ['queue_full'])
+    t.throws(() => body.hold(100_000), { code: 'gateway_overloaded' })
+    body.hold(0)
+    outbox.add(record('3'))
+    t.equal(room.heldBytes, 2 * heldBytes)
+    const flushed = outbox.flush()
+    outbox.acknowledged(1)
+    await flushed
+    t.equal(room.heldBytes, 0)
+    t.same(dropped, ['queue_full'])
+  }
+)

@@ -65,6 +65,7 @@ function createOutbox(): Outbox {
     recordsMax: 100,
     charactersMax: 1e6,
     batchRecordsMax: 2,
+    recordCharactersMax: 1e5,
     batchCharactersMax: 1e5,
     lingerMs: 1_000_000,
     dropsWhenFull: true,
