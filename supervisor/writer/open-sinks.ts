@@ -64,10 +64,8 @@ export class SinkOpenError extends Error {
   }
 }
 
-/** Half of what a worker may have sent without an acknowledgement, and half of its queue: the other sinks have the rest. */
-function keptInOutage({ trafficLogQueueSize }: WriterSettings): KeepBounds {
-  return { arrivalsMax: 128, recordsMax: Math.floor(trafficLogQueueSize / 2), bytesMax: 8 * 1024 * 1024 }
-}
+/** Records that workers kept would take the room of their next bursts, which are for the other sinks too. */
+const NOTHING: KeepBounds = { arrivalsMax: 0, recordsMax: 0, bytesMax: 0 }
 
 interface Context {
   readonly settings: WriterSettings
@@ -217,7 +215,7 @@ function createQueue(
       bytesMax,
       batchBytesMax: Math.min(BATCH_BYTES_MAX, bytesMax / 8),
       // Without drops requests wait until every sink has room, as the operator chose.
-      keptInOutage: isMirrored && settings.trafficLogDropOnBackpressure ? keptInOutage(settings) : undefined,
+      keptInOutage: isMirrored && settings.trafficLogDropOnBackpressure ? NOTHING : undefined,
       slowWriteMs: SLOW_WRITE_MS,
       reportIntervalMs: REPORT_INTERVAL_MS,
       batchesAtOnce: name === 'postgres' ? POSTGRES_BATCHES_AT_ONCE : 1,

@@ -59,7 +59,6 @@ t.test(
         ...prompt,
         GATEWAY_SEARCH_INDEX_URL: `http://127.0.0.1:${port}`,
         GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: '100',
-        // Workers keep the half of it of what waits for the search server.
         GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: '1000'
       }
     })
@@ -81,10 +80,10 @@ t.test(
         .filter(({ event, sink }) => event === wanted && sink === 'opensearch')
         .reduce((sum, { count }) => sum + Number(count), 0)
     const lost = countLines('traffic_records_lost')
-    t.ok(lost >= 300 && lost <= 600, `${lost} of 900`)
+    t.ok(lost >= 775, `${lost} of 900`)
     const metrics = await scrapeUntil(
       gateway,
-      'the workers have sent what they kept again',
+      'the workers have sent what they have',
       metrics => metrics.sum('gateway_traffic_log_opensearch_queue_depth') >= ids.length - lost
     )
     t.equal(metrics.sum('gateway_traffic_log_opensearch_dropped_total'), lost)
