@@ -1,7 +1,7 @@
 // The admin API of a busy gateway, for what the dashboard shows of it: records, sums, keys, providers, sinks and conversations.
 import type { AdminHandler } from './dashboard.ts'
 import { sendJson } from './dashboard.ts'
-import { createBusyRecords, FAILING_SINCE_MS, matchesFilter, ROUTES, sumBusyRecords } from './dashboard-traffic.ts'
+import { createBusyRecords, describeBusyLatencies, FAILING_SINCE_MS, matchesFilter, ROUTES, sumBusyRecords } from './dashboard-traffic.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -147,6 +147,7 @@ export function answerBusily(nowMs: number, options: { readonly isQuiet?: boolea
         data: sumBusyRecords(found, { by: groups, bucketMs: Number(bucket ?? 3600) * 1000 })
       })
     }
+    if (pathname === '/_admin/logs/latencies') return sendJson(response, 200, describeBusyLatencies(found))
     if (pathname !== '/_admin/logs') {
       const record = records.find(({ id }) => pathname.includes(id))
       return record === undefined

@@ -1,5 +1,7 @@
 // A busy gateway for the dashboard: a day of records of several keys, providers and models, one provider of which has begun to fail. The same
 // seed gives the same records, and every time is relative to the one that is given.
+import { describeDurations } from '../../shared/traffic/distribution.ts'
+import type { Latencies } from '../../shared/traffic/query.ts'
 import { createRandom } from './random.ts'
 
 export interface BusyRecord {
@@ -243,7 +245,7 @@ type Values = Readonly<Record<string, string>>
 /** Whether a record has what the filters of the list ask for. */
 export function matchesFilter(
   record: BusyRecord,
-  { from, to, q, has_error, model, key, stream, ...others }: Values
+  { from, to, q, has_error, model, key, stream, min_latency_ms, ...others }: Values
 ): boolean {
   const atMs = Date.parse(record.created_at)
   const isFailed = record.error_type !== null
@@ -253,8 +255,19 @@ export function matchesFilter(
   if (model !== undefined && record.model_requested !== model && record.model_effective !== model) return false
   if (key !== undefined && record.api_key_name !== key) return false
   if (stream !== undefined && String(record.is_stream) !== stream) return false
+  if (min_latency_ms !== undefined && !(Number(record.latency_ms) >= Number(min_latency_ms))) return false
   if (q !== undefined && !JSON.stringify(record).includes(q)) return false
   return Object.entries(others).every(([name, value]) => String(record[name]) === value)
+}
+
+/** How long records took as the admin API gives it. */
+export function describeBusyLatencies(records: readonly BusyRecord[]): Latencies {
+  const read = (name: string) => records.flatMap(record => (typeof record[name] === 'number' ? [record[name]] : []))
+  return {
+    records: records.length,
+    latency: describeDurations(read('latency_ms')),
+    first_content: describeDurations(read('first_content_ms'))
+  }
 }
 
 /** Sums of records as the admin API gives them. */

@@ -1,6 +1,6 @@
 // The page: entry of the key, navigation and the view. The view and its state are the address; the key is a variable of this page, and in the
 // storage of the tab only where the reader asked for it.
-import { useCallback, useContext, useMemo, useState } from 'preact/hooks'
+import { useCallback, useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { createNavigation, NavigationContext, useAddress } from './address.ts'
 import { keepRange, writeAddress } from './data/address.ts'
 import { createApi } from './data/api.ts'
@@ -89,12 +89,18 @@ function Shell({ onLock, children }: { onLock: () => void; children: preact.Comp
   const state = useWatchedState()
   const { problems = [], health } = state.value ?? {}
   const kept = keepRange(address.params)
+  const links = useRef<HTMLElement>(null)
+  // A narrow screen shows some of the links.
+  useEffect(
+    () => links.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }),
+    [name]
+  )
   return (
     <NavigationContext.Provider value={navigation}>
       <StateContext.Provider value={state}>
         <header class="bar">
           <h1>LLM Gateway</h1>
-          <nav aria-label="Views">
+          <nav aria-label="Views" ref={links}>
             {VIEWS.filter(view => view.name !== 'conversations' || health?.responses_stored === true).map(view => (
               <a
                 key={view.name}

@@ -202,19 +202,35 @@ t.test('what needs attention: what is wrong, since when, and where to go on, the
 t.test('providers have a state in a word, the worst first, and the models that were listed or used', async t => {
   const sums = (profile_id: string, alias: string, requests: number, errors: number) =>
     ({ profile_id, alias, requests, errors }) as unknown as Parameters<typeof describeProviders>[0]['whole'][number]
+  const ofModel = (row: ReturnType<typeof sums>, model: string, error_code: string | null = null) => ({
+    ...row,
+    model,
+    error_code
+  })
   const good = { ...provider, consecutive_failures: 0, inventory: null, last_failures: [] }
   const facts = describeProviders({
     nowMs,
     providers: [
       { ...good, profile_id: 'unused', last_success_at: null },
-      { ...good, profile_id: 'working' },
+      // A mistake of a client.
+      { ...good, profile_id: 'working', last_failures: [{ class: 'http_400', at: ago(60_000) }] },
       { ...good, profile_id: 'limited', last_failures: [{ class: 'http_429', at: ago(60_000) }] },
       { ...good, profile_id: 'stale', inventory: { state: 'stale', discovered_at: null } },
       { ...provider, profile_id: 'down' }
     ],
     // Mistakes of clients are no failures of the provider.
     whole: [sums('working', '', 100, 40)],
-    byAlias: [sums('working', 'b', 100, 1)],
+    byAlias: [sums('working', 'b', 60, 30)],
+    byModel: [
+      ofModel(sums('working', 'b', 60, 30), 'b'),
+      ofModel(sums('working', '', 40, 10), 'discovered'),
+      ofModel(sums('working', '', 1, 1), 'made-up')
+    ],
+    byCode: [
+      ofModel(sums('working', 'b', 6, 6), 'b', 'provider_failure'),
+      ofModel(sums('working', 'b', 24, 24), 'b', 'rate_limit_exceeded'),
+      ofModel(sums('working', '', 10, 10), 'discovered', 'upstream_rejected')
+    ],
     models: [
       {
         id: 'a',
@@ -227,13 +243,23 @@ t.test('providers have a state in a word, the worst first, and the models that w
     ]
   })
   t.same(
-    facts.map(({ provider, state, models }) => [provider.profile_id, state, models.map(({ alias }) => alias)]),
+    facts.map(({ provider, state, models }) => [provider.profile_id, state, models.map(({ name }) => name)]),
     [
       ['down', 'failing', []],
       ['limited', 'degraded', []],
       ['stale', 'degraded', []],
-      ['working', 'working', ['b', 'a']],
+      ['working', 'working', ['b', 'discovered', 'a']],
       ['unused', 'unused', []]
+    ]
+  )
+  const working = facts.find(({ provider }) => provider.profile_id === 'working')
+  t.same(working?.failed, { ofProvider: 6, others: 34 })
+  t.same(
+    working?.models.map(({ filter, failed }) => [filter, failed]),
+    [
+      [{ alias: 'b' }, { ofProvider: 6, others: 24 }],
+      [{ model: 'discovered' }, { ofProvider: 0, others: 10 }],
+      [{ model: 'a' }, { ofProvider: 0, others: 0 }]
     ]
   )
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { describeRecord, listTimings } from '../../../ops/dashboard/src/data/describe-record.ts'
 import { addUp, describeGroups, describeWhole } from '../../../ops/dashboard/src/data/figures.ts'
-import { formatAmount, formatDuration, formatText, formatTime } from '../../../ops/dashboard/src/data/format.ts'
+import { formatAmount, formatDuration, formatPercent, formatText, formatTime } from '../../../ops/dashboard/src/data/format.ts'
 import { listUsedLimits, readBudget, readMeter } from '../../../ops/dashboard/src/data/keys.ts'
 import { monthOf } from '../../../ops/dashboard/src/data/ranges.ts'
 import { describeCourse, describeSpend, formatCosts, totalSpend } from '../../../ops/dashboard/src/data/spend.ts'
@@ -98,7 +98,11 @@ t.test('keys 16: a limit shows what of it is used, also where that is unknown', 
   t.same(readMeter(silent, 'requests_per_minute'), { share: undefined, text: '– of 1,000' })
   t.match(readBudget(silent, 'USD'), { share: undefined, text: '– of 20.00 USD', note: 'per month' })
   t.same(listUsedLimits([holder]), ['requests_per_minute', 'budget'])
-  t.same([0, 1234.567, 0.0004213].map(formatAmount), ['0.00', '1,234.57', '0.000421'])
+  t.same(
+    [0, 1234.567, 0.0004213, 0.00000004].map(formatAmount),
+    ['0.00', '1,234.57', '0.000421', '<0.000001']
+  )
+  t.same([0, 100, 0.02, 99.97, 18, 6.55].map(formatPercent), ['0%', '100%', '<0.1%', '>99.9%', '18.0%', '6.6%'])
 })
 
 t.test('keys 16: spend is a row for each group, with an amount of each currency', async t => {
@@ -153,9 +157,9 @@ t.test('the upstream call ends the time of the request, and the moments of a str
   t.same(listTimings(record), [
     { label: 'Gateway', fromMs: 0, toMs: 100 },
     { label: 'Upstream', fromMs: 30, toMs: 100 },
-    { label: 'First token', fromMs: 35, toMs: 35 },
-    { label: 'First event', fromMs: 40, toMs: 40 },
-    { label: 'Last event', fromMs: 99, toMs: 99 }
+    { label: 'First token', fromMs: 35, toMs: 35, isMoment: true },
+    { label: 'First event', fromMs: 40, toMs: 40, isMoment: true },
+    { label: 'Last event', fromMs: 99, toMs: 99, isMoment: true }
   ])
 })
 

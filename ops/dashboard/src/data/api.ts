@@ -2,6 +2,7 @@
 import type { MirrorOutcome } from '../../../../shared/traffic/messages.ts'
 import type {
   BucketSeconds,
+  Latencies,
   PayloadField,
   SumKeyName,
   TrafficPayload,
@@ -39,7 +40,7 @@ export interface SumsQuery {
   readonly bucket?: BucketSeconds
 }
 
-export type { TrafficSummary }
+export type { Latencies, TrafficSummary }
 
 export interface Page {
   readonly data: TrafficSummary[]
@@ -193,6 +194,8 @@ export interface Api {
   checkKey(): Promise<void>
   list(query: URLSearchParams, signal?: AbortSignal): Promise<Page>
   find(id: string, signal?: AbortSignal): Promise<TrafficSummary>
+  /** Of the newest records that the filters select. */
+  latencies(query: URLSearchParams, signal?: AbortSignal): Promise<Latencies>
   readRequest(id: string): Promise<Pick<TrafficPayload, 'request_headers' | 'request_body'>>
   readResponse(id: string): Promise<Pick<TrafficPayload, 'response_body'>>
   /** The rows have the members that they are grouped by. */
@@ -200,7 +203,7 @@ export interface Api {
   health(signal?: AbortSignal): Promise<Health>
   /** Needs no key. */
   readiness(signal?: AbortSignal): Promise<Readiness>
-  /** Needs no key, but that of a client while a keys file is in force. */
+  /** While a keys file is in force the admin key shows the models of all keys. */
   models(signal?: AbortSignal): Promise<readonly CatalogModel[]>
   running(signal?: AbortSignal): Promise<Running>
   providers(signal?: AbortSignal): Promise<readonly Provider[]>
@@ -304,7 +307,8 @@ export function createApi({ key, base, fetch: send = fetch }: ApiOptions): Api {
     health: signal => json('logs/health', withSignal(signal)),
     // 503 is a document of the same form: it says why the gateway is not ready.
     readiness: signal => open('../ready', signal),
-    models: async signal => (await open<{ models: CatalogModel[] }>('../bridge/models', signal)).models,
+    models: async signal => (await json<{ models: CatalogModel[] }>('../bridge/models', withSignal(signal))).models,
+    latencies: (query, signal) => json(`logs/latencies?${query}`, withSignal(signal)),
     running: signal => json('logs/running', withSignal(signal)),
     providers: async signal => (await json<{ data: Provider[] }>('logs/providers', withSignal(signal))).data,
     keys: signal => json('keys', withSignal(signal)),

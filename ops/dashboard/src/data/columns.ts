@@ -34,13 +34,13 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'request',
     label: 'Request',
+    width: 190,
     read: ({ method, route }) => `${formatText(method)} ${formatText(route)}`,
     filter: filterBy('route', ({ route }) => route)
   },
   {
     name: 'model',
     label: 'Model',
-    width: 120,
     read: record => formatText(readModel(record)),
     filter: filterBy('model', readModel)
   },
@@ -84,7 +84,7 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   },
   { name: 'latency', label: 'Latency', width: 68, isNumber: true, read: record => formatDuration(record.latency_ms) },
   { name: 'tokens', label: 'Tokens', width: 100, isNumber: true, read: describeTokens },
-  { name: 'cost', label: 'Cost', width: 74, isNumber: true, read: ({ cost }) => formatAmount(cost) },
+  { name: 'cost', label: 'Cost', width: 84, isNumber: true, read: ({ cost }) => formatAmount(cost) },
   {
     name: 'alias',
     label: 'Alias',

@@ -10,11 +10,12 @@ export interface FactGroup {
   readonly facts: readonly Fact[]
 }
 
-/** A span of the request's time, or a moment when both ends are equal. */
+/** A span of the request's time, or a moment of it. */
 export interface Timing {
   readonly label: string
   readonly fromMs: number
   readonly toMs: number
+  readonly isMoment?: boolean
 }
 
 /** Members of the metadata that say where the request was led and why; alias and profile are members of the record as well. */
@@ -73,14 +74,19 @@ export function describeRecord(record: TrafficSummary): FactGroup[] {
         ['Caller', caller.name, 'caller'],
         ['User agent', caller.user_agent],
         ['Key name', record.api_key_name ?? metadata.api_key_name, record.api_key_name ? 'key' : undefined],
-        ['Key hash', record.api_key_hash, 'api_key_hash'],
-        ['Address hash', record.client_ip_hash],
-        ['Replay of', metadata.replay_of],
+        ['Replay of', metadata.replay_of]
+      ]
+    },
+    {
+      title: 'Ids',
+      facts: [
         ['Request id', record.request_id, 'request_id'],
         ['Client request id', metadata.client_request_id],
         ['Trace id', record.trace_id, 'trace_id'],
         ['Span id', record.span_id],
-        ['Record id', record.id]
+        ['Record id', record.id],
+        ['Key hash', record.api_key_hash, 'api_key_hash'],
+        ['Address hash', record.client_ip_hash]
       ]
     }
   ]
@@ -114,12 +120,16 @@ export function listTimings(record: TrafficSummary): Timing[] {
   }
   const metadata = readObject(record.metadata)
   const firstMs = record.first_content_ms ?? metadata.first_token_ms
-  if (typeof firstMs === 'number') timings.push({ label: 'First token', fromMs: firstMs, toMs: firstMs })
+  if (typeof firstMs === 'number') timings.push(momentOf('First token', firstMs))
   for (const [label, read] of MOMENTS) {
     const ms = read(metadata)
-    if (typeof ms === 'number') timings.push({ label, fromMs: ms, toMs: ms })
+    if (typeof ms === 'number') timings.push(momentOf(label, ms))
   }
   return timings
+}
+
+function momentOf(label: string, ms: number): Timing {
+  return { label, fromMs: ms, toMs: ms, isMoment: true }
 }
 
 /** What the notice named (decisions.md 70); undefined where nothing was left out. */

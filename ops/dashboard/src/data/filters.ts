@@ -67,13 +67,19 @@ export interface PageQuery {
   readonly cursor: string | undefined
 }
 
-/** The query of a page: the range, the filters that are set, the limit and the cursor. */
-export function writeQuery(filters: Params, range: Range | undefined, page: PageQuery): URLSearchParams {
+/** The range and the filters that are set, as the admin API takes them. */
+export function writeFilters(filters: Params, range: Range | undefined): URLSearchParams {
   const query = new URLSearchParams(range === undefined ? {} : boundsOf(range))
   for (const { name } of fields) {
     const value = filters[name]
     if (value !== undefined) query.set(name, value)
   }
+  return query
+}
+
+/** The query of a page: the range, the filters that are set, the limit and the cursor. */
+export function writeQuery(filters: Params, range: Range | undefined, page: PageQuery): URLSearchParams {
+  const query = writeFilters(filters, range)
   query.set('limit', String(page.limit))
   if (page.cursor !== undefined) query.set('cursor', page.cursor)
   return query

@@ -22,10 +22,26 @@ const fractions = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 /** An amount of money without its currency: two decimal places, or three digits of less than a tenth. */
 export function formatAmount(value: unknown): string {
   if (typeof value !== 'number') return UNKNOWN
+  if (value !== 0 && Math.abs(value) < AMOUNT_MIN) return `<${AMOUNT_MIN}`
   return (Math.abs(value) >= 0.1 || value === 0 ? cents : fractions).format(value)
 }
 
+/** Smaller amounts are all the same to a reader. */
+const AMOUNT_MIN = 0.000001
+
+const oneTenth = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+const TENTH = 0.1
+
+/** With one decimal place, so that a column lines up; none and all of a whole without one, and no small share as none. */
 export function formatPercent(value: unknown): string {
+  if (typeof value !== 'number') return UNKNOWN
+  if (value > 0 && value < TENTH) return `<${TENTH}%`
+  if (value > 100 - TENTH && value < 100) return `>${100 - TENTH}%`
+  return `${value === 0 || value === 100 ? value : oneTenth.format(value)}%`
+}
+
+/** A share at the axis of a chart. */
+export function formatAxisPercent(value: unknown): string {
   return typeof value === 'number' ? `${tenths.format(value)}%` : UNKNOWN
 }
 

@@ -1,5 +1,5 @@
 // The questions of the overview: sums of a range, by time and by group, the failures in it, and what was before it.
-import { type Api, SUM_ROWS_MAX, type SumGroup, type SumsRow } from './api.ts'
+import { type Api, type Latencies, SUM_ROWS_MAX, type SumGroup, type SumsRow } from './api.ts'
 import type { Dimension, Sums } from './figures.ts'
 import { alignRange, type Bucket, boundsOf, chooseBucket, isKept, type Range, rangeBefore } from './ranges.ts'
 
@@ -17,6 +17,8 @@ export interface OverviewSums extends Sums {
   readonly whole: SumsRow | undefined
   /** Of the same length of time before; absent without a record, and where its sums are not kept. */
   readonly before: SumsRow | undefined
+  /** Of the newest records of the range; absent where they could not be had. */
+  readonly latencies: Latencies | undefined
   /** By error code and time. */
   readonly failuresByTime: readonly SumsRow[]
   /** By error code, key and model. */
@@ -41,13 +43,14 @@ export async function loadOverview(
   // A part belongs to one of both ranges.
   const { fromMs, toMs } = rangeBefore(aligned)
   const earlier = { fromMs, toMs: toMs - 1 }
-  const [timed, wholes, totals, befores, failuresByTime, failuresByWhom] = await Promise.all([
+  const [timed, wholes, totals, befores, failuresByTime, failuresByWhom, latencies] = await Promise.all([
     loadTimed(api, { range, nowMs, groups }, signal),
     sum([]),
     dimension === undefined ? undefined : sum(groups),
     isKept(earlier, bucket, nowMs) ? sum([], earlier) : [],
     sum(['error_code', 'time']),
-    sum(['error_code', 'api_key_name', 'model'])
+    sum(['error_code', 'api_key_name', 'model']),
+    api.latencies(new URLSearchParams(boundsOf(aligned)), signal).catch(() => undefined)
   ])
   return {
     range: aligned,
@@ -56,6 +59,7 @@ export async function loadOverview(
     failureBucket: bucket,
     whole: wholes[0],
     before: befores[0],
+    latencies,
     totals: totals ?? wholes,
     failuresByTime: failuresByTime.filter(hasCode),
     failuresByWhom: failuresByWhom.filter(hasCode),

@@ -16,6 +16,8 @@ export interface ChartProps {
   /** Bars of one part stand on each other: their values can be added. */
   readonly kind: 'bars' | 'lines'
   readonly format: (value: unknown) => string
+  /** Of the numbers at the axis, where they are shorter. */
+  readonly formatAxis?: (value: unknown) => string
   /** Changes when the colors have changed. */
   readonly theme: string
   /** Called with the times of a bar, or of a drawn range. */
@@ -32,7 +34,7 @@ const DAY = 86_400
 const SYNC = uPlot.sync('time')
 
 export function Chart(props: ChartProps) {
-  const { title, summary, parts, bucket, series, kind, format, theme, onPick, linkTo } = props
+  const { title, summary, parts, bucket, series, kind, format, formatAxis = format, theme, onPick, linkTo } = props
   const frame = useRef<HTMLDivElement>(null)
   const [index, setIndex] = useState<number | null>(null)
   // A handler of the newest drawing, without drawing again for it.
@@ -69,7 +71,7 @@ export function Chart(props: ChartProps) {
         },
         axes: [
           { ...axis, grid: { show: false }, size: 24, space: 60, values: (_plot, at) => nameTimes(at, bucket, end) },
-          { ...axis, size: 56, space: 34, values: (_plot, values) => values.map(format) }
+          { ...axis, size: 56, space: 34, values: (_plot, values) => values.map(formatAxis) }
         ],
         series: [
           {},
@@ -77,7 +79,7 @@ export function Chart(props: ChartProps) {
             const stroke = color(series[place]?.color ?? `--series-${(place % SERIES_COLORS) + 1}`)
             return kind === 'bars' && bars !== undefined
               ? { stroke, fill: stroke, width: 0, paths: bars, points: { show: false } }
-              : { stroke, width: 1.75, points: { show: parts.length <= 20, size: 5, fill: stroke } }
+              : { stroke, width: 1.75, points: { show: true, size: 5, fill: stroke, filter: findPoints } }
           })
         ],
         hooks: {
@@ -111,7 +113,7 @@ export function Chart(props: ChartProps) {
       plot.destroy()
       setIndex(null)
     }
-  }, [parts, bucket, series, kind, data, format, theme, onPick === undefined])
+  }, [parts, bucket, series, kind, data, formatAxis, theme, onPick === undefined])
   const at = index === null ? undefined : parts[index]
   return (
     <figure class={onPick === undefined ? 'card chart' : 'card chart pickable'}>
@@ -129,7 +131,15 @@ export function Chart(props: ChartProps) {
                 class="swatch"
                 style={{ background: `var(${one.color ?? `--series-${(place % SERIES_COLORS) + 1}`})` }}
               />
-              {href === undefined ? <span>{one.label}</span> : <a href={href}>{one.label}</a>}
+              {href === undefined ? (
+                <span class="legend-name" title={one.label}>
+                  {one.label}
+                </span>
+              ) : (
+                <a class="legend-name" href={href} title={one.label}>
+                  {one.label}
+                </a>
+              )}
               <b class="number">{format(value)}</b>
             </li>
           )
@@ -137,6 +147,17 @@ export function Chart(props: ChartProps) {
       </ul>
       <div class="plot" role="img" aria-label={`${title}. ${summary}`} ref={frame} />
     </figure>
+  )
+}
+
+const FEW_PARTS = 20
+
+/** The places of the points that are drawn: all of few, and of many those that no line leads to. */
+function findPoints({ data }: uPlot, series: number, _show: boolean, _gaps?: null | number[][]): number[] | null {
+  const values = data[series] ?? []
+  const isValue = (index: number) => values[index] !== null && values[index] !== undefined
+  return [...values.keys()].filter(
+    index => isValue(index) && (values.length <= FEW_PARTS || !(isValue(index - 1) || isValue(index + 1)))
   )
 }
 

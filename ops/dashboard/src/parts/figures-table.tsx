@@ -35,7 +35,7 @@ export function FiguresTable(props: FiguresTableProps) {
         </h3>
       )}
       <Scroller class="wide" label={label}>
-        <table class="figures" onKeyDown={onKeyDown}>
+        <table class="figures" onKeyDown={onKeyDown} onPointerOver={nameCutCell}>
           <colgroup>
             {columns.map((name, index) => (
               <col key={name} class={isText(name, index) ? 'text' : 'figure'} />
@@ -56,6 +56,12 @@ export function FiguresTable(props: FiguresTableProps) {
       {note && <p class="hint block-note">{note}</p>}
     </div>
   )
+}
+
+/** A cell whose text is cut says the whole one at the pointer. */
+function nameCutCell({ target }: PointerEvent): void {
+  const cell = target instanceof Element ? target.closest<HTMLElement>('th, td') : null
+  if (cell !== null && cell.title === '' && cell.scrollWidth > cell.clientWidth) cell.title = cell.innerText
 }
 
 /** The places of columns with texts, which the style sheet aligns to the left. */

@@ -24,7 +24,7 @@ export function FilterForm({ onSearch }: { onSearch: () => void }) {
   return (
     // Fields begin anew with what the address says.
     <form
-      class="card filters"
+      class={hasRare ? 'card filters open' : 'card filters'}
       ref={form}
       key={JSON.stringify(filters)}
       onSubmit={search}

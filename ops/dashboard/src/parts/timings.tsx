@@ -8,21 +8,18 @@ export function Timings({ timings }: { timings: readonly Timing[] }) {
   const percent = (ms: number) => `${(100 * Math.min(Math.max(ms, 0), endMs)) / endMs}%`
   return (
     <ul class="timings">
-      {timings.map(({ label, fromMs, toMs }) => {
-        const isMoment = fromMs === toMs && fromMs > 0
-        return (
-          <li key={label}>
-            <span>{label}</span>
-            <span class="track" aria-hidden="true">
-              <span
-                class={isMoment ? 'moment' : 'bar-part'}
-                style={{ left: percent(fromMs), width: isMoment ? undefined : percent(toMs - fromMs) }}
-              />
-            </span>
-            <span class="number">{isMoment ? `at ${formatDuration(toMs)}` : formatDuration(toMs - fromMs)}</span>
-          </li>
-        )
-      })}
+      {timings.map(({ label, fromMs, toMs, isMoment = false }) => (
+        <li key={label}>
+          <span>{label}</span>
+          <span class="track" aria-hidden="true">
+            <span
+              class={isMoment ? 'moment' : 'bar-part'}
+              style={{ left: percent(fromMs), width: isMoment ? undefined : percent(toMs - fromMs) }}
+            />
+          </span>
+          <span class="number">{isMoment ? `at ${formatDuration(toMs)}` : formatDuration(toMs - fromMs)}</span>
+        </li>
+      ))}
     </ul>
   )
 }

@@ -104,7 +104,7 @@ export function Detail({ record: given, onClose, onNewer, onOlder }: DetailProps
       )}
       {describeRecord(record).map(({ title, facts }) => (
         <Part key={title} title={title}>
-          <dl class="facts">
+          <dl class={title === 'Ids' ? 'facts ids' : 'facts'}>
             {facts.map(fact => (
               <FactRow key={fact[0]} fact={fact} />
             ))}

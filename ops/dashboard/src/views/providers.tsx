@@ -3,7 +3,7 @@
 import { useCallback } from 'preact/hooks'
 import { useNavigation } from '../address.ts'
 import { keepRange } from '../data/address.ts'
-import type { Api } from '../data/api.ts'
+import type { Api, SumGroup } from '../data/api.ts'
 import { describeProviders, type ProviderSources } from '../data/providers.ts'
 import { alignRange, boundsOf, chooseBucket, DEFAULT_RANGE, endsNow, readRange } from '../data/ranges.ts'
 import { useLoaded } from '../loaded.ts'
@@ -24,13 +24,19 @@ async function load(api: Api, time: string, signal: AbortSignal) {
   const range = readRange(JSON.parse(time), nowMs) ?? { fromMs: nowMs - 3_600_000, toMs: nowMs }
   const bucket = chooseBucket(range, nowMs)
   const bounds = { ...boundsOf(alignRange(range, bucket)), bucket }
-  const [providers, whole, byAlias] = await Promise.all([
+  const sum = (by: readonly SumGroup[]) => api.sums({ ...bounds, by }, signal).catch(() => [])
+  const [providers, whole, byAlias, byModel, byCode] = await Promise.all([
     api.providers(signal),
-    api.sums({ ...bounds, by: ['profile_id'] }, signal).catch(() => []),
-    api.sums({ ...bounds, by: ['profile_id', 'alias'] }, signal).catch(() => [])
+    sum(['profile_id']),
+    sum(['profile_id', 'alias']),
+    sum(['profile_id', 'alias', 'model']),
+    sum(['profile_id', 'alias', 'model', 'error_code'])
   ])
-  return { nowMs, providers, whole, byAlias }
+  return { nowMs, providers, whole, byAlias, byModel, byCode }
 }
+
+/** Once: unlike the other questions this one is recorded. */
+const askModels = (api: Api, signal: AbortSignal) => api.models(signal).catch(() => [])
 
 export function Providers() {
   const { params } = useNavigation()
@@ -38,14 +44,6 @@ export function Providers() {
   const { range, from, to } = keepRange(params, DEFAULT_RANGE)
   const time = JSON.stringify({ range, from, to })
   const ask = useCallback((api: Api, signal: AbortSignal) => load(api, time, signal), [time])
-  // Once: unlike the other questions this one is recorded. Before it is known whether clients' keys hide the models they are not asked for,
-  // because a refusal would be a failure of the page.
-  const hidesModels =
-    state === undefined || state.readiness === undefined || state.readiness.keys_revision !== undefined
-  const askModels = useCallback(
-    async (api: Api, signal: AbortSignal) => (hidesModels ? [] : await api.models(signal).catch(() => [])),
-    [hidesModels]
-  )
   const { value: models = [] } = useLoaded(askModels, { keeps: true })
   const everyMs = readsRefresh(params) && endsNow(params) ? REFRESH_MS : undefined
   const { atMs, isLoading, reload, ...loaded } = useLoaded(ask, { everyMs, keeps: true })

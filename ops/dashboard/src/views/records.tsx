@@ -1,13 +1,15 @@
 // The list of stored records with its filters. Pages go by cursor, so they stay the same while new records arrive.
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { useNavigation } from '../address.ts'
+import { writeAddress } from '../data/address.ts'
 import type { Api, TrafficSummary } from '../data/api.ts'
 import { readColumns } from '../data/columns.ts'
-import { readFilters, writeQuery } from '../data/filters.ts'
+import { readFilters, writeFilters, writeQuery } from '../data/filters.ts'
 import { chooseRefresh, readRange } from '../data/ranges.ts'
 import { useLoaded } from '../loaded.ts'
 import { ColumnChoice } from '../parts/column-choice.tsx'
 import { FilterForm } from '../parts/filter-form.tsx'
+import { LatencyStrip } from '../parts/latency-strip.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { RangeBar } from '../parts/range-bar.tsx'
 import { moveBetweenRows, RecordColumns, RecordRow, widthOf } from '../parts/record-rows.tsx'
@@ -18,6 +20,8 @@ import { explainFailure, useSession } from '../session.ts'
 import { Detail } from './detail.tsx'
 
 const PAGE_SIZES = ['50', '100', '500'] as const
+/** They are of many records, so a few more change little. */
+const LATENCIES_REFRESH_MS = 30_000
 const ANY_TIME = [{ name: '', label: 'Any' }] as const
 
 export function Records() {
@@ -42,6 +46,17 @@ export function Records() {
   const refreshes = readsRefresh(params, false) && cursor === undefined && params.id === undefined
   const everyMs = refreshes ? chooseRefresh(readRange({ ...(range && { range }) }, Date.now())) : undefined
   const { value: page, message, isLoading, atMs, reload } = useLoaded(ask, { everyMs })
+  const askLatencies = useCallback(
+    (api: Api, signal: AbortSignal) => {
+      const { filters, limit: _limit, ...time } = JSON.parse(question)
+      return api.latencies(writeFilters(filters, readRange(time, Date.now())), signal)
+    },
+    [question]
+  )
+  const latencies = useLoaded(askLatencies, {
+    everyMs: everyMs && Math.max(everyMs, LATENCIES_REFRESH_MS),
+    keeps: true
+  })
   const goTo = (next: readonly string[]) => setPages({ question, cursors: next })
   const open = (record: TrafficSummary) => set({ id: record.id })
   return (
@@ -51,8 +66,25 @@ export function Records() {
         <ColumnChoice />
         <Refresh atMs={atMs} isLoading={isLoading} onRefresh={reload} isOn={false} />
       </ViewHead>
-      <FilterForm onSearch={reload} />
+      <FilterForm
+        onSearch={() => {
+          reload()
+          latencies.reload()
+        }}
+      />
       {message !== undefined && <Notice kind="error">{message}</Notice>}
+      {latencies.value !== undefined && (
+        <LatencyStrip
+          latencies={latencies.value}
+          linkTo={fromMs =>
+            writeAddress('records', {
+              ...params,
+              min_latency_ms: fromMs === 0 ? undefined : String(fromMs),
+              id: undefined
+            })
+          }
+        />
+      )}
       <Scroller class="card scroller" label="Found records" isBusy={isLoading}>
         <table
           class="records dated"

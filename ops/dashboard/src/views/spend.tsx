@@ -3,7 +3,7 @@ import { useCallback, useContext, useMemo } from 'preact/hooks'
 import { useNavigation } from '../address.ts'
 import { keepRange, type Params, writeAddress } from '../data/address.ts'
 import { type Api, SUM_ROWS_MAX, type SumsRow } from '../data/api.ts'
-import { formatAmount, formatCount, formatPercent } from '../data/format.ts'
+import { formatAmount, formatCount, formatPercent, formatShort } from '../data/format.ts'
 import {
   alignRange,
   type Bucket,
@@ -130,6 +130,7 @@ function Course({ sums: { rows, timed, groups, range, bucket } }: { sums: Sums }
       series={series}
       kind="bars"
       format={formatAmount}
+      formatAxis={formatShort}
       theme={theme}
       onPick={open}
       linkTo={({ label }) => {

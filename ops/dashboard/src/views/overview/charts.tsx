@@ -3,7 +3,7 @@ import { useCallback } from 'preact/hooks'
 import { useNavigation } from '../../address.ts'
 import { keepRange, writeAddress } from '../../data/address.ts'
 import { addUp, type Figures, type Series } from '../../data/figures.ts'
-import { formatCount, formatDuration, formatPercent, formatShort } from '../../data/format.ts'
+import { formatAxisPercent, formatCount, formatDuration, formatPercent, formatShort } from '../../data/format.ts'
 import type { OverviewSums } from '../../data/load-overview.ts'
 import { boundsOf, DEFAULT_RANGE, titleOfPart } from '../../data/ranges.ts'
 import { Chart } from '../../parts/chart.tsx'
@@ -36,17 +36,19 @@ export function Charts({ sums: { dimension, bucket, whole }, figures, theme }: C
         summary={`${formatCount(requests)} in all`}
         series={figures.requests}
         kind="bars"
-        format={formatShort}
+        format={formatCount}
+        formatAxis={formatShort}
         onPick={open}
         linkTo={linkTo}
       />
       <Chart
         {...shared}
-        title="Failed requests"
+        title="Failed requests, share"
         summary={`${formatCount(errors)} of ${formatCount(requests)}`}
         series={figures.errorRate}
         kind={dimension === undefined ? 'bars' : 'lines'}
         format={formatPercent}
+        formatAxis={formatAxisPercent}
         onPick={openFailed}
         linkTo={linkToFailed}
       />

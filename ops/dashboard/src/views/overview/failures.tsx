@@ -64,10 +64,11 @@ function Names({ affected, linkTo }: { affected: readonly Affected[]; linkTo: (n
   return (
     <>
       {affected.slice(0, NAMES_MAX).map(({ name, requests }) => (
-        <span key={name} class="affected">
-          <a href={linkTo(name)}>
-            {name} <span class="faint">{formatCount(requests)}</span>
-          </a>
+        <span key={name} class="affected" title={name}>
+          <a class="affected-name" href={linkTo(name)}>
+            {name}
+          </a>{' '}
+          <span class="faint">{formatCount(requests)}</span>
         </span>
       ))}
       {affected.length > NAMES_MAX && <span class="affected">and {affected.length - NAMES_MAX} more</span>}

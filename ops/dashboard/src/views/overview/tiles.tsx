@@ -1,5 +1,6 @@
 // The figures of the whole range, each with what it was in the same length of time before.
 import type { ComponentChildren } from 'preact'
+import { WINDOW_RECORDS } from '../../../../../shared/traffic/query.ts'
 import { useNavigation } from '../../address.ts'
 import { keepRange, writeAddress } from '../../data/address.ts'
 import { addUp, readErrorRate } from '../../data/figures.ts'
@@ -12,7 +13,8 @@ const MINUTE_MS = 60_000
 /** A smaller change is none. */
 const CHANGE_MIN = 0.02
 
-export function Tiles({ sums: { range, whole, before } }: { sums: OverviewSums }) {
+export function Tiles({ sums: { range, whole, before, latencies } }: { sums: OverviewSums }) {
+  const first = latencies?.first_content
   const { params } = useNavigation()
   const time = keepRange(params, DEFAULT_RANGE)
   const now = addUp(whole === undefined ? [] : [whole])
@@ -37,6 +39,16 @@ export function Tiles({ sums: { range, whole, before } }: { sums: OverviewSums }
       <Tile name="Latency, median" value={formatDuration(whole?.latency_p50_ms)}>
         {join(`p95 ${formatDuration(whole?.latency_p95_ms)}`, `p99 ${formatDuration(whole?.latency_p99_ms)}`)}
       </Tile>
+      {first && (
+        <Tile name="First token, median" value={formatDuration(first.p50_ms)}>
+          {join(
+            `p95 ${formatDuration(first.p95_ms)}`,
+            latencies.records < WINDOW_RECORDS
+              ? `p99 ${formatDuration(first.p99_ms)}`
+              : `of the newest ${formatShort(latencies.records)}`
+          )}
+        </Tile>
+      )}
       <Tile name="Tokens" value={formatShort(now.inputTokens + now.outputTokens)}>
         {join(
           `${formatShort(now.inputTokens)} in`,

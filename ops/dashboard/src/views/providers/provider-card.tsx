@@ -2,9 +2,8 @@
 import { useNavigation } from '../../address.ts'
 import { keepRange, writeAddress } from '../../data/address.ts'
 import { nameClass } from '../../data/attention.ts'
-import { readErrorRate } from '../../data/figures.ts'
 import { formatAgo, formatCount, formatDateTime, formatDuration, formatPercent, formatSpan } from '../../data/format.ts'
-import type { ProviderFacts, ProviderState } from '../../data/providers.ts'
+import { type ProviderFacts, type ProviderState, shareOf } from '../../data/providers.ts'
 import { DEFAULT_RANGE } from '../../data/ranges.ts'
 import { rateLevel } from '../overview/tiles.tsx'
 
@@ -20,10 +19,10 @@ const CERTIFICATE_DAYS_WARN = 14
 
 export function ProviderCard({ facts, nowMs }: { facts: ProviderFacts; nowMs: number }) {
   const { params } = useNavigation()
-  const { provider, sums, state } = facts
+  const { provider, sums, state, failed } = facts
   const { profile_id: id, inventory, certificates, last_failures: failures } = provider
   const filter = { ...keepRange(params, DEFAULT_RANGE), profile_id: id }
-  const rate = readErrorRate(sums)
+  const rate = shareOf(failed.ofProvider, sums)
   return (
     <li class={`card provider ${LEVELS[state]}`}>
       <div class="provider-head">
@@ -41,7 +40,7 @@ export function ProviderCard({ facts, nowMs }: { facts: ProviderFacts; nowMs: nu
         <div>
           <dt>Failed</dt>
           <dd class={rateLevel(rate)}>
-            {rate === null || sums?.errors === 0 ? (
+            {rate === null || rate === 0 ? (
               formatPercent(rate ?? undefined)
             ) : (
               <a href={writeAddress('records', { ...filter, has_error: 'true' })}>{formatPercent(rate)}</a>
@@ -66,6 +65,14 @@ export function ProviderCard({ facts, nowMs }: { facts: ProviderFacts; nowMs: nu
           <dt>Last success</dt>
           <dd title={formatDateTime(provider.last_success_at)}>{formatAgo(provider.last_success_at, nowMs)}</dd>
         </div>
+        {failed.others > 0 && (
+          <div>
+            <dt>Refused</dt>
+            <dd title="By limits, or for what the client sent">
+              <a href={writeAddress('records', { ...filter, has_error: 'true' })}>{formatCount(failed.others)}</a>
+            </dd>
+          </div>
+        )}
         {provider.consecutive_failures > 0 && (
           <div>
             <dt>Failures since</dt>
