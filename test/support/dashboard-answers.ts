@@ -1,4 +1,20 @@
-// The admin API of a busy gateway, for what the dashboard shows of it: records, sums, keys, providers, sinks and conversations.
+// The admin API of a busy gateway, for what the dashboard shows of it: records, sums, keys, providers, sinks and conversations. Every document
+// has the type of what a worker answers.
+import type {
+  KeysAnswer,
+  RunningAnswer,
+  ShownKey,
+  ShownThread,
+  ShownTurn,
+  SumsAnswer,
+  ThreadsAnswer,
+  TrafficHealth,
+  TurnsAnswer
+} from '../../shared/admin-answers.ts'
+import type { BridgeModelsDocument } from '../../shared/bridge-documents.ts'
+import type { ReadinessDocument } from '../../shared/documents.ts'
+import type { ProviderEntry } from '../../shared/provider-documents.ts'
+import type { SumKeyName } from '../../shared/traffic/query.ts'
 import type { AdminHandler } from './dashboard.ts'
 import { sendJson } from './dashboard.ts'
 import { createBusyRecords, describeBusyLatencies, FAILING_SINCE_MS, matchesFilter, ROUTES, sumBusyRecords } from './dashboard-traffic.ts'
@@ -6,21 +22,40 @@ import { createBusyRecords, describeBusyLatencies, FAILING_SINCE_MS, matchesFilt
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
+/** The documents by path. */
+interface Documents {
+  readonly '/ready': ReadinessDocument
+  readonly '/_admin/logs/health': TrafficHealth
+  readonly '/_admin/logs/running': RunningAnswer
+  readonly '/_admin/logs/providers': { readonly data: readonly ProviderEntry[] }
+  readonly '/bridge/models': Pick<BridgeModelsDocument, 'models'>
+  readonly '/_admin/keys': KeysAnswer
+  readonly '/_admin/threads': ThreadsAnswer
+}
+
+const REVISION = 'sha256:dfe00e48f6354a99b306442b7cba339447ecc22d03f66ade047ede7cb60d3298'
+
 /** Answers as a gateway would that has served what `createBusyRecords` makes. Every time is relative to `nowMs`. */
 export function answerBusily(nowMs: number, options: { readonly isQuiet?: boolean } = {}): AdminHandler {
   const { isQuiet = false } = options
   const records = createBusyRecords(nowMs)
   const ago = (ms: number) => new Date(nowMs - ms).toISOString()
   const ahead = (ms: number) => ago(-ms)
-  const documents: Readonly<Record<string, unknown>> = {
+  const documents: Documents = {
     '/ready': {
       schema_version: 'gateway.readiness.v1',
       ready: true,
       process_alive: true,
       provider_routes_configured: true,
       provider_adapters_ready: true,
-      model_catalog: { state: 'ready', usable: true, discovery_available: true, provider_profile_id: 'native-main' },
-      config_revision: 'sha256:dfe00e48f6354a99b306442b7cba339447ecc22d03f66ade047ede7cb60d3298',
+      model_catalog: {
+        state: isQuiet ? 'fresh' : 'stale',
+        usable: true,
+        discovery_available: true,
+        provider_profile_id: 'native-main',
+        inventory_revision: REVISION
+      },
+      config_revision: REVISION,
       matrix_revision: 'sha256:c747dcceb51909ee3c8397c8ca09ce2c02b0ccdd39062a30506cd1c7394c276c',
       keys_revision: 'sha256:0e2a6d844d6d4c26d11c97a1e8d5af7e119af5a948c1eb6fdde7f1bca932911a',
       reasons: [],
@@ -48,6 +83,7 @@ export function answerBusily(nowMs: number, options: { readonly isQuiet?: boolea
     '/_admin/logs/running': {
       data: ROUTES.map((route, index) => ({
         request_id: `req-run-${index}`,
+        trace_id: `trace-run-${index}`,
         worker_id: index % 2,
         protocol: index % 2 === 0 ? 'openai' : 'anthropic',
         route: index % 2 === 0 ? '/v1/chat/completions' : '/v1/messages',
@@ -118,17 +154,20 @@ export function answerBusily(nowMs: number, options: { readonly isQuiet?: boolea
         id: alias,
         provider_kind: kind,
         provider_profile_id: profile,
+        owned_by: null,
+        model_type: 'chat',
+        inventory_revision: REVISION,
         available: true,
         deprecated: alias === 'GigaChat-2',
         stale: !isQuiet && profile === 'native-main'
       }))
     },
     '/_admin/keys': describeKeys(nowMs, isQuiet),
-    '/_admin/threads': { data: describeThreads(nowMs), next_cursor: null }
+    '/_admin/threads': { data: describeThreads(nowMs), limit: 100, cursor: null, next_cursor: null }
   }
+  const isKnown = (path: string): path is keyof Documents => Object.hasOwn(documents, path)
   return (_request, response, { pathname, searchParams }) => {
-    const known = documents[pathname]
-    if (known !== undefined) return sendJson(response, 200, known)
+    if (isKnown(pathname)) return sendJson(response, 200, documents[pathname])
     const { limit, cursor, by, bucket, ...filter } = Object.fromEntries(
       [...searchParams].filter(([, value]) => value !== '')
     )
@@ -139,13 +178,20 @@ export function answerBusily(nowMs: number, options: { readonly isQuiet?: boolea
       return
     }
     if (pathname.startsWith('/_admin/threads/'))
-      return sendJson(response, 200, { data: describeTurns(nowMs), has_more: false })
+      return sendJson(response, 200, { data: describeTurns(nowMs), limit: 100, has_more: false } satisfies TurnsAnswer)
     const found = records.filter(record => matchesFilter(record, filter))
     if (pathname === '/_admin/logs/sums') {
-      const groups = by === undefined ? [] : by.split(',')
-      return sendJson(response, 200, {
-        data: sumBusyRecords(found, { by: groups, bucketMs: Number(bucket ?? 3600) * 1000 })
-      })
+      const groups = (by === undefined || by === '' ? [] : by.split(',')) as SumKeyName[]
+      const seconds = Number(bucket ?? 3600)
+      const answer: SumsAnswer = {
+        data: sumBusyRecords(found, { by: groups, bucketMs: seconds * 1000 }),
+        from: filter.from ?? ago(DAY_MS),
+        to: filter.to ?? ago(0),
+        bucket: seconds,
+        by: groups,
+        limit: 1000
+      }
+      return sendJson(response, 200, answer)
     }
     if (pathname === '/_admin/logs/latencies') return sendJson(response, 200, describeBusyLatencies(found))
     if (pathname !== '/_admin/logs') {
@@ -161,12 +207,12 @@ export function answerBusily(nowMs: number, options: { readonly isQuiet?: boolea
   }
 }
 
-function describeKeys(nowMs: number, isQuiet: boolean): object {
+function describeKeys(nowMs: number, isQuiet: boolean): KeysAnswer {
   const monthEnd = new Date(nowMs)
   monthEnd.setUTCMonth(monthEnd.getUTCMonth() + 1, 1)
   monthEnd.setUTCHours(0, 0, 0, 0)
   const budget = (cost: number) => ({ cost, period_ends_at: monthEnd.toISOString() })
-  const key = (name: string, members: object) => ({
+  const key = (name: string, members: Partial<ShownKey>): ShownKey => ({
     name,
     origin: 'file',
     group: null,
@@ -226,21 +272,21 @@ function describeKeys(nowMs: number, isQuiet: boolean): object {
   }
 }
 
-function describeThreads(nowMs: number): object[] {
+function describeThreads(nowMs: number): ShownThread[] {
   return Array.from({ length: 14 }, (_, index) => ({
     id:
       index % 3 === 0 ? `conv_${(index + 7_000_000).toString(36)}` : `resp_${(index * 7919 + 5_000_000).toString(36)}`,
     kind: index % 3 === 0 ? 'conversation' : 'responses',
-    owner: ['web-chat', 'support-bot', 'data-science'][index % 3],
+    owner: ['web-chat', 'support-bot', 'data-science'][index % 3] ?? '',
     created_at: new Date(nowMs - (index * 47 + 30) * MINUTE_MS).toISOString(),
     updated_at: new Date(nowMs - index * 41 * MINUTE_MS - 12_000).toISOString(),
     turns: 1 + ((index * 5) % 11),
     bytes: 2_400 + ((index * 30_011) % 190_000),
-    model: ROUTES[index % 4]?.alias
+    model: ROUTES[index % 4]?.alias ?? ''
   }))
 }
 
-function describeTurns(nowMs: number): object[] {
+function describeTurns(nowMs: number): ShownTurn[] {
   const turn = (id: string, previous: string | null, input: unknown[], output: unknown[]) => ({
     id,
     created_at: new Date(nowMs - 5 * MINUTE_MS).toISOString(),

@@ -1,14 +1,11 @@
 // A busy gateway for the dashboard: a day of records of several keys, providers and models, one provider of which has begun to fail. The same
 // seed gives the same records, and every time is relative to the one that is given.
 import { describeDurations } from '../../shared/traffic/distribution.ts'
-import type { Latencies } from '../../shared/traffic/query.ts'
+import type { SumsAnswerRow } from '../../shared/admin-answers.ts'
+import type { Latencies, TrafficSummary } from '../../shared/traffic/query.ts'
 import { createRandom } from './random.ts'
 
-export interface BusyRecord {
-  readonly id: string
-  readonly created_at: string
-  readonly [member: string]: unknown
-}
+export type BusyRecord = TrafficSummary
 
 interface Route {
   readonly alias: string
@@ -225,7 +222,7 @@ export function createBusyRecords(nowMs: number, count = 6000): BusyRecord[] {
         lifecycle: failure === undefined ? 'completed' : 'failed',
         ...(index % 9 === 0 ? { ignored_fields: ['service_tier', 'reasoning.summary'] } : {}),
         annotations: {
-          caller: { name: CALLERS[index % CALLERS.length], user_agent: `${CALLERS[index % CALLERS.length]}/2.4.1` }
+          caller: { name: CALLERS[index % CALLERS.length] ?? null, user_agent: `${CALLERS[index % CALLERS.length]}/2.4.1` }
         },
         route_reason: 'alias',
         config_revision: 'sha256:dfe00e48f6354a99b306442b7cba339447ecc22d03f66ade047ede7cb60d3298'
@@ -257,12 +254,12 @@ export function matchesFilter(
   if (stream !== undefined && String(record.is_stream) !== stream) return false
   if (min_latency_ms !== undefined && !(Number(record.latency_ms) >= Number(min_latency_ms))) return false
   if (q !== undefined && !JSON.stringify(record).includes(q)) return false
-  return Object.entries(others).every(([name, value]) => String(record[name]) === value)
+  return Object.entries(others).every(([name, value]) => String(readMember(record, name)) === value)
 }
 
 /** How long records took as the admin API gives it. */
 export function describeBusyLatencies(records: readonly BusyRecord[]): Latencies {
-  const read = (name: string) => records.flatMap(record => (typeof record[name] === 'number' ? [record[name]] : []))
+  const read = (name: 'latency_ms' | 'first_content_ms') => records.flatMap(record => record[name] ?? [])
   return {
     records: records.length,
     latency: describeDurations(read('latency_ms')),
@@ -270,25 +267,31 @@ export function describeBusyLatencies(records: readonly BusyRecord[]): Latencies
   }
 }
 
+/** A member by a name that a query has. */
+function readMember(record: BusyRecord, name: string): unknown {
+  return Object.entries(record).find(([member]) => member === name)?.[1]
+}
+
 /** Sums of records as the admin API gives them. */
 export function sumBusyRecords(
   records: readonly BusyRecord[],
   { by, bucketMs }: { by: readonly string[]; bucketMs: number }
-) {
+): SumsAnswerRow[] {
   const floor = (text: string, ms: number) => new Date(Math.floor(Date.parse(text) / ms) * ms).toISOString()
   const read = (record: BusyRecord, name: string): unknown => {
     if (name === 'time') return floor(record.created_at, bucketMs)
     if (name === 'hour') return floor(record.created_at, 60 * MINUTE_MS)
     if (name === 'day') return record.created_at.slice(0, 10)
     if (name === 'model') return record.model_requested
-    return record[name] ?? null
+    return readMember(record, name) ?? null
   }
   const groups = Map.groupBy(records, record => JSON.stringify(by.map(name => read(record, name))))
   return [...groups].map(([names, group]) => {
     const values: unknown[] = JSON.parse(names)
-    const sum = (name: string) => group.reduce((total, record) => total + Number(record[name] ?? 0), 0)
+    const sum = (name: 'input_tokens' | 'output_tokens' | 'cost') =>
+      group.reduce((total, record) => total + (record[name] ?? 0), 0)
     const sorted = group.map(record => Number(record.latency_ms)).sort((one, other) => one - other)
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
     const hasCost = group.some(({ cost }) => cost !== null)
     return {
       ...Object.fromEntries(by.map((name, index) => [name, values[index]])),

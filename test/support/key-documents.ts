@@ -1,7 +1,9 @@
 // An answer of `/_admin/keys` with each kind of key and limit, for tests of the dashboard.
 
+import type { KeysAnswer } from '../../shared/admin-answers.ts'
+
 /** The times are those of a gateway at this time. */
-export function describeKeys(nowMs: number) {
+export function describeKeys(nowMs: number): KeysAnswer {
   const at = (ms: number) => new Date(nowMs + ms).toISOString().replace('Z', '000+00:00')
   const own = { group: null, models: null, limits: {}, usage: {}, expires_at: null, enabled: true, last_used_at: null }
   const day = 86_400_000

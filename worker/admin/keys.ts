@@ -1,5 +1,6 @@
 // The keys of clients and their groups as the admin API shows them (keys.md 5): what they may use, and what they use now. Nothing of a secret
 // is among the members, not even its digest.
+import type { KeysAnswer, KeyState, ShownGroup, ShownKey, ShownLimits, ShownUsage } from '../../shared/admin-answers.ts'
 import { readKeyState } from '../../shared/keys/key-ring.ts'
 import type { GatewayKey, KeyGroup, KeySet, Limits } from '../../shared/keys/key-set.ts'
 import type { KeyUsage, LimitUsage } from '../../shared/limits/leases.ts'
@@ -19,45 +20,8 @@ export interface KeysInForce {
   readonly nowMs: number
 }
 
-type State = 'active' | 'limited' | 'over_budget' | 'expired' | 'disabled'
-type ShownLimits = ReturnType<typeof showLimits>
-
-interface ShownUsage {
-  requests_per_minute?: number
-  tokens_per_minute?: number
-  concurrent_requests?: number
-  budget?: { readonly cost: number; readonly period_ends_at: string | null }
-}
-
-export interface ShownKey {
-  readonly name: string
-  readonly origin: 'settings' | 'file'
-  readonly group: string | null
-  readonly models: readonly string[] | null
-  readonly limits: ShownLimits
-  /** Null where it is not known now. */
-  readonly usage: ShownUsage | null
-  readonly expires_at: string | null
-  readonly enabled: boolean
-  readonly state: State
-  readonly last_used_at: string | null
-  readonly metadata: Readonly<Record<string, string>>
-}
-
-export interface ShownGroup extends Pick<ShownKey, 'name' | 'models' | 'limits' | 'usage'> {
-  /** How many keys share the limits. */
-  readonly keys: number
-}
-
-export interface ShownKeys {
-  readonly keys_revision: string | null
-  readonly currency: string | null
-  readonly data: readonly ShownKey[]
-  readonly groups: readonly ShownGroup[]
-}
-
 /** All keys, those of the settings first, and the groups of the file. */
-export function showKeys(inForce: KeysInForce): ShownKeys {
+export function showKeys(inForce: KeysInForce): KeysAnswer {
   const { ownNames, keySet, usages } = inForce
   const usageOf = new Map(usages?.map(usage => [usage.key, usage]))
   const keys = keySet?.keys.map(key => showFileKey(key, usageOf.get(key.name), inForce)) ?? []
@@ -126,7 +90,7 @@ function showGroup({ name, models, limits }: KeyGroup, { keys }: KeySet, { usage
   }
 }
 
-function showLimits({ requestsPerMinute, tokensPerMinute, concurrentRequests, budget }: Limits) {
+function showLimits({ requestsPerMinute, tokensPerMinute, concurrentRequests, budget }: Limits): ShownLimits {
   return {
     ...(requestsPerMinute !== undefined && { requests_per_minute: requestsPerMinute }),
     ...(tokensPerMinute !== undefined && { tokens_per_minute: tokensPerMinute }),
@@ -136,7 +100,7 @@ function showLimits({ requestsPerMinute, tokensPerMinute, concurrentRequests, bu
 }
 
 function showUsage(uses: readonly LimitUsage[]): ShownUsage {
-  const shown: ShownUsage = {}
+  const shown: { -readonly [Name in keyof ShownUsage]: ShownUsage[Name] } = {}
   for (const { limit, usedAmount, periodEndsAtMs } of uses) {
     if (limit === 'budget')
       shown.budget = { cost: usedAmount / NANOS_PER_UNIT, period_ends_at: writeTime(periodEndsAtMs) }
@@ -146,7 +110,7 @@ function showUsage(uses: readonly LimitUsage[]): ShownUsage {
 }
 
 /** Why the next request of the key would be refused, also because of its group. */
-function readState(key: GatewayKey, uses: readonly LimitUsage[], nowMs: number): State {
+function readState(key: GatewayKey, uses: readonly LimitUsage[], nowMs: number): KeyState {
   const state = readKeyState(key, nowMs)
   if (state !== 'active') return state
   const reached = uses.filter(({ usedAmount, limitAmount }) => usedAmount >= limitAmount)

@@ -1,5 +1,6 @@
 // What a dashboard shows besides records: sums over hours, and how the sinks are (operations.md 8.3
 // and 9).
+import type { SumsAnswer, SumsAnswerRow, TrafficHealth } from '../../shared/admin-answers.ts'
 import type { ResponseStore } from '../../shared/memory/store.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { SinkHealth } from '../../shared/traffic/messages.ts'
@@ -10,12 +11,12 @@ import type { SumsQuery } from './queries.ts'
 import { showTime } from './timestamps.ts'
 
 /** The rows have the members that the sums are grouped by, and what was added up. */
-export function showSums({ from, to, bucketSeconds, by, limit }: SumsQuery, rows: readonly SumsRow[]): object {
+export function showSums({ from, to, bucketSeconds, by, limit }: SumsQuery, rows: readonly SumsRow[]): SumsAnswer {
   const data = rows.map(row => showRow(row, by))
   return { data, from: showTime(from), to: showTime(to), bucket: bucketSeconds, by, limit }
 }
 
-function showRow(row: SumsRow, by: SumsQuery['by']): object {
+function showRow(row: SumsRow, by: SumsQuery['by']): SumsAnswerRow {
   const { requests, errors, input_tokens, output_tokens, cost, currency } = row
   const { latency_p50_ms, latency_p95_ms, latency_p99_ms } = row
   return {
@@ -29,35 +30,6 @@ function showKey(name: SumKeyName, value: string | null): string | null {
   // The store keeps an empty text for a record without a model, a key or an error.
   if (value === null || value === '') return null
   return name === 'time' || name === 'hour' ? showTime(value) : value
-}
-
-export type WriterState = 'connected' | 'disconnected' | 'absent'
-
-export interface TrafficHealth {
-  /** Whether requests are recorded. */
-  readonly enabled: boolean
-  /** The sink that answers questions. */
-  readonly query_store: 'sqlite' | 'postgres' | null
-  readonly writer: WriterState
-  readonly sinks: ReadonlyArray<{
-    readonly name: string
-    readonly available: boolean
-    readonly queue_depth: number
-    readonly spill_bytes: number
-    readonly written: number
-    readonly dropped: number
-  }>
-  /** Null without a relational store, and while it does not respond. */
-  readonly store: {
-    readonly records_estimate: number
-    readonly oldest_record: string | null
-    readonly bytes: number
-    readonly wal_bytes: number | null
-  } | null
-  /** Whether there are stored responses to list (operations.md 9.8). */
-  readonly responses_stored: boolean
-  /** Of the gateway. */
-  readonly version: string
 }
 
 /** What health is read from; the processes that store are undefined where none runs. */

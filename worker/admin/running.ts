@@ -1,11 +1,12 @@
 // The model requests that run in all workers: from memory alone, so the store has no part in it
 // (field-lessons.md L17).
+import type { RunningAnswer } from '../../shared/admin-answers.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
 import type { HostRunningRequests } from '../control/control-channel.ts'
 import { showTime } from './timestamps.ts'
 
 /** @param nowMs milliseconds since the epoch. */
-export function showRunning({ requests, total, silentWorkers }: HostRunningRequests, nowMs: number): object {
+export function showRunning({ requests, total, silentWorkers }: HostRunningRequests, nowMs: number): RunningAnswer {
   return {
     data: requests.map(request => ({
       request_id: request.requestId,

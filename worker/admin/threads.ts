@@ -1,5 +1,6 @@
 // Stored responses as operators see them: threads, and the turns of one of them (operations.md 9.8).
 
+import type { ShownThread, ShownTurn } from '../../shared/admin-answers.ts'
 import { asBuffer } from '../../shared/bytes.ts'
 import type { ResponseRecord, StoredItem, ThreadSummary } from '../../shared/memory/store.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
@@ -55,7 +56,7 @@ export function readThreadId(id: string): string {
   return id
 }
 
-export function showThread(thread: ThreadSummary): object {
+export function showThread(thread: ThreadSummary): ShownThread {
   const { id, kind, owner, createdAt, updatedAt, turns, bytes, model } = thread
   return {
     id,
@@ -69,7 +70,7 @@ export function showThread(thread: ThreadSummary): object {
   }
 }
 
-export function showTurn(record: ResponseRecord): object {
+export function showTurn(record: ResponseRecord): ShownTurn {
   return {
     id: record.id,
     created_at: showMs(record.createdAt * 1000),

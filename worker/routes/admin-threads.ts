@@ -1,6 +1,7 @@
 // The stored responses for operators (operations.md 9.8). Loaded only with the admin API and a store; every route needs the admin key, and
 // every action is audited.
 import type { FastifyInstance } from 'fastify'
+import type { ThreadsAnswer, TurnsAnswer } from '../../shared/admin-answers.ts'
 import type { ResponseStore } from '../../shared/memory/store.ts'
 import { createAudit } from '../admin/audit.ts'
 import {
@@ -30,7 +31,13 @@ export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRunti
       await audit.run(context, { action: 'thread_list' }, async result => {
         const page = await store.listThreads({ before, limit })
         result.rows = page.threads.length
-        sendDocument(reply, { data: page.threads.map(showThread), limit, cursor, next_cursor: page.cursor ?? null })
+        const answer: ThreadsAnswer = {
+          data: page.threads.map(showThread),
+          limit,
+          cursor,
+          next_cursor: page.cursor ?? null
+        }
+        sendDocument(reply, answer)
       })
     }
   })
@@ -46,7 +53,8 @@ export function registerThreadRoutes(app: FastifyInstance, runtime: ThreadsRunti
         // A conversation may have no turn yet; a chain that has none is gone.
         if (turns.length === 0 && !id.startsWith('conv_')) throw new GatewayError('thread_not_found')
         result.rows = turns.length
-        sendDocument(reply, { data: turns.map(showTurn), limit, has_more: read.length > limit })
+        const answer: TurnsAnswer = { data: turns.map(showTurn), limit, has_more: read.length > limit }
+        sendDocument(reply, answer)
       })
     }
   })

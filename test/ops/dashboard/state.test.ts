@@ -123,13 +123,26 @@ t.test('columns are those of the address, and a cell knows the filter of its val
   t.equal(writeColumns(names(undefined)), undefined, 'the default is no part of the address')
 })
 
+const READINESS = {
+  schema_version: 'gateway.readiness.v1',
+  process_alive: true,
+  provider_routes_configured: true,
+  provider_adapters_ready: true,
+  model_catalog: {
+    state: 'fresh',
+    usable: true,
+    discovery_available: true,
+    provider_profile_id: null,
+    inventory_revision: null
+  }
+} as const
 const provider = {
   profile_id: 'p1',
   provider_kind: 'native',
   last_success_at: ago(26 * MINUTE_MS),
   consecutive_failures: 94,
   last_failures: [{ class: 'http_503', at: ago(8000) }],
-  inventory: { state: 'stale', discovered_at: ago(HOUR_MS) },
+  inventory: { state: 'stale' as const, discovered_at: ago(HOUR_MS) },
   certificates: { provider_expires_at: ago(-9 * DAY_MS), client_expires_at: null }
 }
 const key = {
@@ -149,6 +162,7 @@ const key = {
 t.test('what needs attention: what is wrong, since when, and where to go on, the worst first', async t => {
   const state: GatewayState = {
     readiness: {
+      ...READINESS,
       ready: false,
       reasons: [{ reason_id: 'gateway_shutting_down' }],
       warnings: [{ reason_id: 'model_inventory_stale_but_usable' }, { reason_id: 'unknown_warning' }]
@@ -215,7 +229,7 @@ t.test('providers have a state in a word, the worst first, and the models that w
       // A mistake of a client.
       { ...good, profile_id: 'working', last_failures: [{ class: 'http_400', at: ago(60_000) }] },
       { ...good, profile_id: 'limited', last_failures: [{ class: 'http_429', at: ago(60_000) }] },
-      { ...good, profile_id: 'stale', inventory: { state: 'stale', discovered_at: null } },
+      { ...good, profile_id: 'stale', inventory: { state: 'stale' as const, discovered_at: null } },
       { ...provider, profile_id: 'down' }
     ],
     // Mistakes of clients are no failures of the provider.
@@ -238,7 +252,10 @@ t.test('providers have a state in a word, the worst first, and the models that w
         provider_profile_id: 'working',
         available: true,
         deprecated: false,
-        stale: false
+        stale: false,
+        owned_by: null,
+        model_type: null,
+        inventory_revision: 'r'
       }
     ]
   })

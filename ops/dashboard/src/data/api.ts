@@ -1,4 +1,17 @@
 // The admin API as the page uses it (operations.md 9). The key is an argument and is never stored.
+import type {
+  KeysAnswer,
+  RunningAnswer,
+  RunningEntry,
+  ShownThread,
+  SumsAnswerRow,
+  ThreadsAnswer,
+  TrafficHealth,
+  TurnsAnswer
+} from '../../../../shared/admin-answers.ts'
+import type { BridgeModelsDocument } from '../../../../shared/bridge-documents.ts'
+import type { ReadinessDocument } from '../../../../shared/documents.ts'
+import type { ProviderEntry } from '../../../../shared/provider-documents.ts'
 import type { MirrorOutcome } from '../../../../shared/traffic/messages.ts'
 import type {
   BucketSeconds,
@@ -6,10 +19,8 @@ import type {
   PayloadField,
   SumKeyName,
   TrafficPayload,
-  TrafficSummary,
-  SumsRow as WholeSumsRow
+  TrafficSummary
 } from '../../../../shared/traffic/query.ts'
-import type { Keys } from './keys.ts'
 
 /** What the page can do about a failed request: enter another key, wait, or show the message. */
 export type FailureKind = 'key' | 'store' | 'network' | 'other'
@@ -28,8 +39,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Sums have the members that they are grouped by. */
-export type SumsRow = Omit<WholeSumsRow, SumGroup> & Partial<Pick<WholeSumsRow, SumGroup>>
+export type SumsRow = SumsAnswerRow
 export type SumGroup = Exclude<SumKeyName, 'currency'>
 
 export interface SumsQuery {
@@ -65,129 +75,15 @@ export interface RedactResult {
   readonly result: { readonly mirrors?: Readonly<Record<string, MirrorOutcome>> }
 }
 
-export interface Sink {
-  readonly name: string
-  readonly available: boolean
-  readonly queue_depth: number
-  readonly spill_bytes: number
-  readonly written: number
-  readonly dropped: number
-}
-
-export interface Health {
-  /** Whether requests are recorded. */
-  readonly enabled: boolean
-  readonly query_store: string | null
-  readonly writer: 'connected' | 'disconnected' | 'absent'
-  readonly sinks: readonly Sink[]
-  /** Null without a store, and while it does not answer. */
-  readonly store: {
-    readonly records_estimate: number
-    readonly oldest_record: string | null
-    readonly bytes: number
-    readonly wal_bytes: number | null
-  } | null
-  /** Whether there are stored responses to list. */
-  readonly responses_stored: boolean
-  /** Of the gateway. */
-  readonly version: string
-}
-
-export interface RunningRequest {
-  readonly request_id: string
-  readonly worker_id: number
-  readonly protocol: string
-  readonly model_requested: string | null
-  readonly model_effective: string | null
-  readonly started_at: string
-  readonly running_ms: number
-  readonly state: 'waiting' | 'responding'
-  readonly streaming: boolean
-  readonly caller: string | null
-  readonly api_key_name: string | null
-  readonly api_key_hash: string | null
-}
-
-export interface Running {
-  /** The oldest first. */
-  readonly data: readonly RunningRequest[]
-  readonly total: number
-  /** Workers that did not answer in time. */
-  readonly silent_workers: number
-}
-
-/** What the calls of all workers have seen of a profile. */
-export interface Provider {
-  readonly profile_id: string
-  readonly provider_kind: string
-  readonly last_success_at: string | null
-  /** Since the last success. */
-  readonly consecutive_failures: number
-  /** The latest first. */
-  readonly last_failures: ReadonlyArray<{ readonly class: string; readonly at: string }>
-  /** Null where the models are not discovered. */
-  readonly inventory: { readonly state: string; readonly discovered_at: string | null } | null
-  readonly certificates: { readonly provider_expires_at: string | null; readonly client_expires_at: string | null }
-}
-
-/** A chain of stored responses with its branches, or a conversation. */
-export interface Thread {
-  /** Of the first response, or of the conversation. */
-  readonly id: string
-  readonly kind: 'responses' | 'conversation'
-  /** The name of the client's key; empty without authentication. */
-  readonly owner: string
-  readonly created_at: string
-  readonly updated_at: string
-  readonly turns: number
-  readonly bytes: number
-  /** Of the newest response; empty where there is none. */
-  readonly model: string
-}
-
-export interface ThreadPage {
-  /** The one that was used last first. */
-  readonly data: readonly Thread[]
-  readonly next_cursor: string | null
-}
-
-export interface ThreadTurn {
-  readonly id: string
-  readonly created_at: string
-  readonly status: string
-  readonly model: string
-  readonly previous_response_id: string | null
-  /** Of a large item only its id and `omitted_bytes`. */
-  readonly input: readonly unknown[]
-  readonly output: readonly unknown[]
-}
-
-export interface ThreadTurns {
-  /** The oldest first. */
-  readonly data: readonly ThreadTurn[]
-  /** Whether the thread has more turns. */
-  readonly has_more: boolean
-}
-
-/** `gateway.readiness.v1`, as far as the page shows it (bridge.md 5.3). */
-export interface Readiness {
-  readonly ready: boolean
-  readonly reasons: ReadonlyArray<{ readonly reason_id: string }>
-  readonly warnings: ReadonlyArray<{ readonly reason_id: string }>
-  readonly config_revision?: string
-  readonly matrix_revision?: string
-  readonly keys_revision?: string
-}
-
-/** One of `gateway.bridge-models.v3` (bridge.md 5.4). */
-export interface CatalogModel {
-  readonly id: string
-  readonly provider_kind: string
-  readonly provider_profile_id: string
-  readonly available: boolean
-  readonly deprecated: boolean
-  readonly stale: boolean
-}
+export type Health = TrafficHealth
+export type Running = RunningAnswer
+export type RunningRequest = RunningEntry
+export type Provider = ProviderEntry
+export type Readiness = ReadinessDocument
+export type CatalogModel = BridgeModelsDocument['models'][number]
+export type Thread = ShownThread
+export type ThreadPage = ThreadsAnswer
+export type ThreadTurns = TurnsAnswer
 
 export interface Api {
   /** Resolves when the key is accepted, also where no store is configured. */
@@ -207,7 +103,7 @@ export interface Api {
   models(signal?: AbortSignal): Promise<readonly CatalogModel[]>
   running(signal?: AbortSignal): Promise<Running>
   providers(signal?: AbortSignal): Promise<readonly Provider[]>
-  keys(signal?: AbortSignal): Promise<Keys>
+  keys(signal?: AbortSignal): Promise<KeysAnswer>
   /** Behind a cursor where it is given. */
   threads(cursor: string | undefined, signal?: AbortSignal): Promise<ThreadPage>
   thread(id: string, signal?: AbortSignal): Promise<ThreadTurns>

@@ -34,7 +34,7 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'request',
     label: 'Request',
-    width: 190,
+    width: 160,
     read: ({ method, route }) => `${formatText(method)} ${formatText(route)}`,
     filter: filterBy('route', ({ route }) => route)
   },
@@ -62,7 +62,7 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'error',
     label: 'Error',
-    width: 148,
+    width: 140,
     read: ({ error_code, error_type }) =>
       (error_code ?? error_type) === null ? '' : formatText(error_code ?? error_type ?? ''),
     filter: record =>
@@ -78,13 +78,13 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'first',
     label: 'First token',
-    width: 88,
+    width: 84,
     isNumber: true,
     read: record => formatDuration(record.first_content_ms)
   },
-  { name: 'latency', label: 'Latency', width: 68, isNumber: true, read: record => formatDuration(record.latency_ms) },
-  { name: 'tokens', label: 'Tokens', width: 100, isNumber: true, read: describeTokens },
-  { name: 'cost', label: 'Cost', width: 84, isNumber: true, read: ({ cost }) => formatAmount(cost) },
+  { name: 'latency', label: 'Latency', width: 66, isNumber: true, read: record => formatDuration(record.latency_ms) },
+  { name: 'tokens', label: 'Tokens', width: 96, isNumber: true, read: describeTokens },
+  { name: 'cost', label: 'Cost', width: 80, isNumber: true, read: ({ cost }) => formatAmount(cost) },
   {
     name: 'alias',
     label: 'Alias',

@@ -1,4 +1,5 @@
 // The keys of clients as the admin API shows them (keys.md 5), and what a table says of them.
+import type { KeyState, KeysAnswer, ShownGroup, ShownKey } from '../../../../shared/admin-answers.ts'
 import { formatAmount, formatCount } from './format.ts'
 
 /** The limits that count requests or tokens, in the order of the table. */
@@ -12,50 +13,10 @@ export const LIMIT_TITLES: Readonly<Record<CountedLimit | 'budget', string>> = {
   budget: 'Budget'
 }
 
-/** An absent member: there is no such limit. */
-export interface KeyLimits extends Partial<Readonly<Record<CountedLimit, number>>> {
-  readonly budget?: { readonly amount: number; readonly period: 'day' | 'week' | 'month' | 'total' }
-}
-
-/** What of each limit is used now. */
-export interface KeyUsage extends Partial<Readonly<Record<CountedLimit, number>>> {
-  readonly budget?: { readonly cost: number; readonly period_ends_at: string | null }
-}
-
-interface Holder {
-  readonly name: string
-  /** Names of models, each exact or with a trailing `*`; null for all models. */
-  readonly models: readonly string[] | null
-  readonly limits: KeyLimits
-  /** Null while the supervisor does not answer. */
-  readonly usage: KeyUsage | null
-}
-
-export type KeyState = 'active' | 'limited' | 'over_budget' | 'expired' | 'disabled'
-
-export interface GatewayKey extends Holder {
-  readonly origin: 'settings' | 'file'
-  readonly group: string | null
-  readonly enabled: boolean
-  readonly expires_at: string | null
-  readonly state: KeyState
-  /** Of a key with limits, since the start of the gateway. */
-  readonly last_used_at: string | null
-  readonly metadata: Readonly<Record<string, string>>
-}
-
-export interface KeyGroup extends Holder {
-  /** How many keys share its limits. */
-  readonly keys: number
-}
-
-export interface Keys {
-  /** Null without a keys file, as is the currency. */
-  readonly keys_revision: string | null
-  readonly currency: string | null
-  readonly data: readonly GatewayKey[]
-  readonly groups: readonly KeyGroup[]
-}
+export type Keys = KeysAnswer
+export type GatewayKey = ShownKey
+export type KeyGroup = ShownGroup
+type Holder = Pick<ShownKey, 'limits' | 'usage'>
 
 /** What a limit shows: how full it is, and the same in words. */
 export interface Meter {

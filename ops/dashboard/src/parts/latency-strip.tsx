@@ -11,12 +11,12 @@ export interface LatencyStripProps {
 }
 
 export function LatencyStrip({ latencies: { records, latency, first_content: first }, linkTo }: LatencyStripProps) {
-  if (latency === null) return null
+  if (!latency) return null
   const scope = records < WINDOW_RECORDS ? '' : `, newest ${formatCount(records)}`
   return (
     <section class="card latencies" aria-label="Latencies">
       <Distribution title={`Latency${scope}`} durations={latency} linkTo={linkTo} />
-      {first !== null && <Distribution title="First token of streams" durations={first} />}
+      {first && <Distribution title="First token of streams" durations={first} />}
     </section>
   )
 }
