@@ -17,7 +17,14 @@ import type { ProviderEntry } from '../../shared/provider-documents.ts'
 import type { SumKeyName } from '../../shared/traffic/query.ts'
 import type { AdminHandler } from './dashboard.ts'
 import { sendJson } from './dashboard.ts'
-import { createBusyRecords, describeBusyLatencies, FAILING_SINCE_MS, matchesFilter, ROUTES, sumBusyRecords } from './dashboard-traffic.ts'
+import {
+  createBusyRecords,
+  describeBusyLatencies,
+  FAILING_SINCE_MS,
+  matchesFilter,
+  ROUTES,
+  sumBusyRecords
+} from './dashboard-traffic.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS

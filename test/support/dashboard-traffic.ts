@@ -1,7 +1,8 @@
 // A busy gateway for the dashboard: a day of records of several keys, providers and models, one provider of which has begun to fail. The same
 // seed gives the same records, and every time is relative to the one that is given.
-import { describeDurations } from '../../shared/traffic/distribution.ts'
+
 import type { SumsAnswerRow } from '../../shared/admin-answers.ts'
+import { describeDurations } from '../../shared/traffic/distribution.ts'
 import type { Latencies, TrafficSummary } from '../../shared/traffic/query.ts'
 import { createRandom } from './random.ts'
 
@@ -222,7 +223,10 @@ export function createBusyRecords(nowMs: number, count = 6000): BusyRecord[] {
         lifecycle: failure === undefined ? 'completed' : 'failed',
         ...(index % 9 === 0 ? { ignored_fields: ['service_tier', 'reasoning.summary'] } : {}),
         annotations: {
-          caller: { name: CALLERS[index % CALLERS.length] ?? null, user_agent: `${CALLERS[index % CALLERS.length]}/2.4.1` }
+          caller: {
+            name: CALLERS[index % CALLERS.length] ?? null,
+            user_agent: `${CALLERS[index % CALLERS.length]}/2.4.1`
+          }
         },
         route_reason: 'alias',
         config_revision: 'sha256:dfe00e48f6354a99b306442b7cba339447ecc22d03f66ade047ede7cb60d3298'

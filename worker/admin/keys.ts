@@ -1,6 +1,6 @@
 // The keys of clients and their groups as the admin API shows them (keys.md 5): what they may use, and what they use now. Nothing of a secret
 // is among the members, not even its digest.
-import type { KeysAnswer, KeyState, ShownGroup, ShownKey, ShownLimits, ShownUsage } from '../../shared/admin-answers.ts'
+import type { KeyState, KeysAnswer, ShownGroup, ShownKey, ShownLimits, ShownUsage } from '../../shared/admin-answers.ts'
 import { readKeyState } from '../../shared/keys/key-ring.ts'
 import type { GatewayKey, KeyGroup, KeySet, Limits } from '../../shared/keys/key-set.ts'
 import type { KeyUsage, LimitUsage } from '../../shared/limits/leases.ts'

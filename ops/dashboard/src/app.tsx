@@ -84,11 +84,15 @@ export function App() {
 
 function Shell({ onLock, children }: { onLock: () => void; children: preact.ComponentChildren }) {
   const address = useAddress()
-  const { name, View } = VIEWS.find(view => view.name === address.view) ?? VIEWS[0]
+  const { name, title, View } = VIEWS.find(view => view.name === address.view) ?? VIEWS[0]
   const navigation = useMemo(() => createNavigation(name, address.params), [name, address])
   const state = useWatchedState()
   const { problems = [], health } = state.value ?? {}
   const kept = keepRange(address.params)
+  // Tabs of several views, and of gateways with a problem, are told apart.
+  useEffect(() => {
+    document.title = `${problems.length > 0 ? `(${problems.length}) ` : ''}${title} · LLM Gateway`
+  }, [title, problems.length])
   const links = useRef<HTMLElement>(null)
   // A narrow screen shows some of the links.
   useEffect(

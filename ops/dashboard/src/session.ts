@@ -18,10 +18,13 @@ export function useSession(): Session {
   return session
 }
 
+/** The key was accepted before. */
+const NO_LONGER = 'The gateway no longer accepts the admin key. Enter the one that is in force.'
+
 /** The message of a failure. A refused key ends the session. */
 export function explainFailure(error: unknown, session: Session): string {
   if (error instanceof ApiError) {
-    if (error.kind === 'key') session.end(error.message)
+    if (error.kind === 'key') session.end(error.code === 'invalid_admin_key' ? NO_LONGER : error.message)
     return error.message
   }
   return 'The response could not be read.'

@@ -1,7 +1,13 @@
 import t from 'tap'
 import { describeRecord, listTimings } from '../../../ops/dashboard/src/data/describe-record.ts'
 import { addUp, describeGroups, describeWhole } from '../../../ops/dashboard/src/data/figures.ts'
-import { formatAmount, formatDuration, formatPercent, formatText, formatTime } from '../../../ops/dashboard/src/data/format.ts'
+import {
+  formatAmount,
+  formatDuration,
+  formatPercent,
+  formatText,
+  formatTime
+} from '../../../ops/dashboard/src/data/format.ts'
 import { listUsedLimits, readBudget, readMeter } from '../../../ops/dashboard/src/data/keys.ts'
 import { monthOf } from '../../../ops/dashboard/src/data/ranges.ts'
 import { describeCourse, describeSpend, formatCosts, totalSpend } from '../../../ops/dashboard/src/data/spend.ts'
@@ -98,10 +104,7 @@ t.test('keys 16: a limit shows what of it is used, also where that is unknown', 
   t.same(readMeter(silent, 'requests_per_minute'), { share: undefined, text: '– of 1,000' })
   t.match(readBudget(silent, 'USD'), { share: undefined, text: '– of 20.00 USD', note: 'per month' })
   t.same(listUsedLimits([holder]), ['requests_per_minute', 'budget'])
-  t.same(
-    [0, 1234.567, 0.0004213, 0.00000004].map(formatAmount),
-    ['0.00', '1,234.57', '0.000421', '<0.000001']
-  )
+  t.same([0, 1234.567, 0.0004213, 0.00000004].map(formatAmount), ['0.00', '1,234.57', '0.000421', '<0.000001'])
   t.same([0, 100, 0.02, 99.97, 18, 6.55].map(formatPercent), ['0%', '100%', '<0.1%', '>99.9%', '18.0%', '6.6%'])
 })
 

@@ -38,12 +38,21 @@ const page = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Gateway log</title>
 <style>
-:root { color-scheme: light dark; }
-body { font: 14px system-ui, sans-serif; margin: 1rem; }
-.warning { background: #b00020; color: #fff; padding: .75rem 1rem; font-weight: 600; }
-form { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; margin: 1rem 0; }
-#log { border: 1px solid #888; height: 75vh; overflow: auto; padding: .5rem; font: 12px ui-monospace, monospace;
-  white-space: pre-wrap; overflow-wrap: anywhere; }
+:root { color-scheme: light dark; --page: light-dark(#f3f4f6, #0f1216); --card: light-dark(#fff, #171b21);
+  --line: light-dark(#c3c8d0, #454e5c); --text: light-dark(#171b22, #e4e8ed); --accent: light-dark(#1a56c0, #85b0ff);
+  --warn: light-dark(#86500a, #f0bd6b); --bad: light-dark(#ad2020, #ff9a94); --bad-back: light-dark(#fce7e6, #40201f); }
+* { box-sizing: border-box; }
+body { display: flex; flex-direction: column; height: 100vh; height: 100dvh; margin: 0; padding: 12px 16px; gap: 10px;
+  font: 13.5px/1.45 system-ui, sans-serif; color: var(--text); background: var(--page); }
+.warning { margin: 0; padding: 6px 12px; border-radius: 6px; font-weight: 600; color: var(--bad); background: var(--bad-back); }
+form { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; }
+input, select, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 6px;
+  padding: 3px 9px; min-height: 28px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
+#log { flex: 1; min-height: 200px; overflow: auto; padding: 8px 12px; border: 1px solid var(--line); border-radius: 8px;
+  background: var(--card); font: 12px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+#log > .WARNING { color: var(--warn); }
+#log > :is(.ERROR, .CRITICAL, .FATAL) { color: var(--bad); }
 </style>
 </head>
 <body>
@@ -60,14 +69,25 @@ form { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; margin:
 const find = id => document.getElementById(id)
 const log = find('log')
 let connection = new AbortController()
+const REFUSALS = {
+  401: 'The key is missing or wrong.',
+  403: 'This key or this address may not read the log.',
+  429: 'Too many pages follow the log. Close one.'
+}
 
 function showState(text) {
   find('state').textContent = text
 }
 
+/** The level of a line in either format; empty for another text. */
+function readLevel(text) {
+  return /^\\{"level":"([A-Z]+)"|^[-\\d :.]+ \\| ([A-Z]+)/.exec(text)?.slice(1).find(Boolean) ?? ''
+}
+
 function append(text) {
   const line = document.createElement('div')
   line.textContent = text
+  line.className = readLevel(text)
   const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40
   log.append(line)
   while (log.childElementCount > ${LINES_MAX}) log.firstElementChild.remove()
@@ -97,7 +117,7 @@ async function connect(key, level) {
     const query = '?lines=${EARLIER_LINES}' + (level === '' ? '' : '&level=' + level)
     const response = await fetch('/logs/stream' + query, { headers, signal: own.signal })
     if (!response.ok) {
-      showState('Refused with status ' + response.status)
+      showState(REFUSALS[response.status] ?? 'Refused with status ' + response.status)
       return
     }
     showState('Connected')

@@ -5,18 +5,20 @@ import type { Latencies } from '../data/api.ts'
 import { formatCount, formatDuration } from '../data/format.ts'
 
 export interface LatencyStripProps {
-  readonly latencies: Latencies
+  /** Absent before the first answer. */
+  readonly latencies: Latencies | undefined
   /** The address of the records that took this long or longer. */
   readonly linkTo: (fromMs: number) => string
 }
 
-export function LatencyStrip({ latencies: { records, latency, first_content: first }, linkTo }: LatencyStripProps) {
-  if (!latency) return null
+/** Takes the same place with and without values, so that the rows below stay under the pointer. */
+export function LatencyStrip({ latencies, linkTo }: LatencyStripProps) {
+  const { records = 0, latency, first_content: first } = latencies ?? {}
   const scope = records < WINDOW_RECORDS ? '' : `, newest ${formatCount(records)}`
   return (
     <section class="card latencies" aria-label="Latencies">
-      <Distribution title={`Latency${scope}`} durations={latency} linkTo={linkTo} />
-      {first && <Distribution title="First token of streams" durations={first} />}
+      <Distribution title={`Latency${scope}`} durations={latency ?? undefined} linkTo={linkTo} />
+      <Distribution title="First token of streams" durations={first ?? undefined} />
     </section>
   )
 }
@@ -30,12 +32,12 @@ const PERCENTILES = [
 
 interface DistributionProps {
   readonly title: string
-  readonly durations: Durations
+  readonly durations: Durations | undefined
   readonly linkTo?: LatencyStripProps['linkTo']
 }
 
 function Distribution({ title, durations, linkTo }: DistributionProps) {
-  const { classes } = durations
+  const classes = durations?.classes ?? []
   const top = Math.max(...classes.map(({ count }) => count))
   return (
     <div class="distribution">
@@ -44,7 +46,7 @@ function Distribution({ title, durations, linkTo }: DistributionProps) {
         {PERCENTILES.map(([name, member]) => (
           <div key={name} class="percentile">
             <dt class="percentile-name">{name}</dt>
-            <dd class="percentile-value">{formatDuration(durations[member])}</dd>
+            <dd class="percentile-value">{formatDuration(durations?.[member])}</dd>
           </div>
         ))}
       </dl>

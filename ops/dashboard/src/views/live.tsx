@@ -11,7 +11,7 @@ import { Notice } from '../parts/notice.tsx'
 import { moveBetweenRows, RecordColumns, RecordRow, widthOf } from '../parts/record-rows.tsx'
 import { Scroller } from '../parts/scroller.tsx'
 import { ViewHead } from '../parts/view-head.tsx'
-import { useSession } from '../session.ts'
+import { explainFailure, useSession } from '../session.ts'
 import { Detail } from './detail.tsx'
 
 const ROWS_MAX = 1000
@@ -152,7 +152,7 @@ function useTail() {
       },
       onState(next) {
         setState(next)
-        if (next.kind === 'refused') session.end(next.error.message)
+        if (next.kind === 'refused') explainFailure(next.error, session)
       }
     })
     return () => {

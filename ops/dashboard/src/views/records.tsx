@@ -73,18 +73,16 @@ export function Records() {
         }}
       />
       {message !== undefined && <Notice kind="error">{message}</Notice>}
-      {latencies.value !== undefined && (
-        <LatencyStrip
-          latencies={latencies.value}
-          linkTo={fromMs =>
-            writeAddress('records', {
-              ...params,
-              min_latency_ms: fromMs === 0 ? undefined : String(fromMs),
-              id: undefined
-            })
-          }
-        />
-      )}
+      <LatencyStrip
+        latencies={latencies.value}
+        linkTo={fromMs =>
+          writeAddress('records', {
+            ...params,
+            min_latency_ms: fromMs === 0 ? undefined : String(fromMs),
+            id: undefined
+          })
+        }
+      />
       <Scroller class="card scroller" label="Found records" isBusy={isLoading}>
         <table
           class="records dated"
