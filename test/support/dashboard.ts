@@ -49,6 +49,9 @@ export async function enterKey(page: Page, view?: string): Promise<void> {
   if (view !== undefined) await openView(page, view)
 }
 
+/** In a cell of a row of records, beside the button that restricts the list to the value of the cell. */
+export const ON_ROW = { position: { x: 250, y: 12 } }
+
 /** Opens the view of this title. */
 export async function openView(page: Page, title: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: title }).click()

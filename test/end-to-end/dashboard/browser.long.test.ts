@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { buildDashboard } from '../../../ops/dashboard/build.ts'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
-import { ADMIN_KEY, enterKey, openView } from '../../support/dashboard.ts'
+import { ADMIN_KEY, enterKey, ON_ROW, openView } from '../../support/dashboard.ts'
 import { recording, startAdminGateway, until } from '../admin/support.ts'
 import { findViolations } from './violations.ts'
 
@@ -117,7 +117,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('Page 1, 1 of 1 records').waitFor()
 
-    await rows(page).first().click()
+    await rows(page).first().click(ON_ROW)
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('region', { name: 'Timings' }).getByText('Upstream').waitFor()
     t.match(await dialog.getByRole('region', { name: 'Tokens' }).innerText(), /\d+ input, \d+ output, \d+ in total/)
@@ -231,7 +231,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
     const { page, complaints } = await open()
     await enterKey(page, 'Live')
     const row = rows(page).filter({ hasText: HOSTILE }).first()
-    await row.click()
+    await row.click(ON_ROW)
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Show request' }).click()
     await dialog.getByRole('region', { name: 'Request body' }).getByText('<script>window.hacked = 1').waitFor()
@@ -275,7 +275,7 @@ t.test('the dashboard works in a browser', { skip: browserSkip }, async t => {
         t.equal(await page.evaluate(overflow), 0, `${view}: nothing is wider than the screen`)
       }
       await openView(page, 'Records')
-      await rows(page).filter({ hasText: '/v1/chat/completions' }).first().click()
+      await rows(page).filter({ hasText: '/v1/chat/completions' }).first().click(ON_ROW)
       await page.getByRole('button', { name: 'Show request' }).click()
       await page.getByRole('button', { name: 'Redact…' }).click()
       await page.getByRole('region', { name: 'Request headers' }).waitFor()

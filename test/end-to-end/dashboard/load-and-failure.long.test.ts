@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
-import { type AdminHandler, enterKey, openView, sendJson, startDashboard } from '../../support/dashboard.ts'
+import { type AdminHandler, enterKey, ON_ROW, openView, sendJson, startDashboard } from '../../support/dashboard.ts'
 
 const RECORDS = 100_000
 const CHUNK = 500
@@ -137,7 +137,7 @@ t.test('the dashboard under load and failure', { skip: browserSkip }, async t =>
     })
     const { page } = await openPage(browser, `${url}#records`)
     await enterKey(page)
-    await page.locator('tr.record').click()
+    await page.locator('tr.record').click(ON_ROW)
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Replay…' }).click()
     await dialog.getByRole('button', { name: 'Replay', exact: true }).click()

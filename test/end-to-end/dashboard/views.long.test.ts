@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { browserSkip, openPage, startBrowser } from '../../support/browser.ts'
-import { enterKey, startDashboard } from '../../support/dashboard.ts'
+import { enterKey, ON_ROW, startDashboard } from '../../support/dashboard.ts'
 import { answerBusily } from '../../support/dashboard-answers.ts'
 import { findViolations } from './violations.ts'
 
@@ -130,7 +130,7 @@ t.test('the views of a busy gateway', { skip: browserSkip }, async t => {
     await page.getByText('Columns').first().click()
     await page.getByRole('checkbox', { name: 'Trace id' }).check()
     await page.getByRole('columnheader', { name: 'Trace id' }).waitFor()
-    await page.locator('tr.record').nth(2).click()
+    await page.locator('tr.record').nth(2).click(ON_ROW)
     await page.getByRole('dialog').waitFor()
     const address = await showAddress(page)
     t.match(address, /^#records\?range=6h&has_error=true&columns=[a-z_,]+trace_id&id=[-\w]+$/)

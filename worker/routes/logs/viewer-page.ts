@@ -70,9 +70,9 @@ const find = id => document.getElementById(id)
 const log = find('log')
 let connection = new AbortController()
 const REFUSALS = {
-  401: 'The key is missing or wrong.',
-  403: 'This key or this address may not read the log.',
-  429: 'Too many pages follow the log. Close one.'
+  401: ': the key is missing or wrong',
+  403: ': this key or this address may not read the log',
+  429: ': too many pages follow the log'
 }
 
 function showState(text) {
@@ -117,7 +117,7 @@ async function connect(key, level) {
     const query = '?lines=${EARLIER_LINES}' + (level === '' ? '' : '&level=' + level)
     const response = await fetch('/logs/stream' + query, { headers, signal: own.signal })
     if (!response.ok) {
-      showState(REFUSALS[response.status] ?? 'Refused with status ' + response.status)
+      showState('Refused with status ' + response.status + (REFUSALS[response.status] ?? ''))
       return
     }
     showState('Connected')

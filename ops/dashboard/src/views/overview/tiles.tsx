@@ -98,7 +98,7 @@ function describeChange(now: number, before: number): string | undefined {
   if (before === 0) return undefined
   const share = (now - before) / before
   if (Math.abs(share) < CHANGE_MIN) return 'as before'
-  const size = share > 2 ? `${formatCount(share + 1)}-fold` : formatPercent(Math.abs(100 * share))
+  const size = share > 2 ? `${formatCount(share + 1)}-fold` : `${formatCount(Math.abs(100 * share))}%`
   return `${share > 0 ? '▲' : '▼'} ${size}`
 }
 
