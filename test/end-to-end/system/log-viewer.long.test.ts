@@ -34,7 +34,10 @@ t.test(
     t.same(await lines(), old.slice(-500))
     await page.fill('#key', 'wrong')
     await page.click('button')
-    await waitUntil(async () => (await state()) === 'Refused with status 401: the key is missing or wrong', 'a wrong key is refused')
+    await waitUntil(
+      async () => (await state()) === 'Refused with status 401: the key is missing or wrong',
+      'a wrong key is refused'
+    )
     await page.fill('#key', 'k1')
     await page.click('button')
     await waitUntil(async () => (await state()) === 'Connected', 'it is connected')

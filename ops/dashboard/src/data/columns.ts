@@ -47,7 +47,7 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'provider',
     label: 'Provider',
-    width: 100,
+    width: 94,
     read: ({ profile_id, provider }) => formatText(profile_id ?? provider),
     filter: record =>
       record.profile_id ? ['profile_id', record.profile_id] : filterBy('provider', one => one.provider)(record)
@@ -62,7 +62,7 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'error',
     label: 'Error',
-    width: 140,
+    width: 146,
     read: ({ error_code, error_type }) =>
       (error_code ?? error_type) === null ? '' : formatText(error_code ?? error_type ?? ''),
     filter: record =>
@@ -78,7 +78,7 @@ export const RECORD_COLUMNS: readonly RecordColumn[] = [
   {
     name: 'first',
     label: 'First token',
-    width: 84,
+    width: 92,
     isNumber: true,
     read: record => formatDuration(record.first_content_ms)
   },
