@@ -159,6 +159,8 @@ t.test('the views of a busy gateway', { skip: browserSkip }, async t => {
     const { page } = await openPage(browser, `${counted}#running`)
     await enterKey(page)
     const isAskedAgain = async () => {
+      // The response that is waited for is then another one than the first.
+      await page.getByText('6 model requests are running.').waitFor()
       const before = asked
       await page.waitForResponse(/running/)
       return asked > before
