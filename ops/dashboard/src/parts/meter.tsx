@@ -15,7 +15,12 @@ export function MeterCell({ meter }: { meter: Meter | undefined }) {
       <span class={`track ${level}`} aria-hidden="true">
         <span class="bar-part" style={{ width: `${100 * Math.min(share ?? 0, 1)}%` }} />
       </span>
-      {note !== undefined && <span class="hint">{note}</span>}
+      {note !== undefined && (
+        <span class="hint">
+          {/* A date has hyphens, at which a line would break. */}
+          {note.split(/(?<=,) /).map(part => [<span class="unbroken">{part}</span>, ' '])}
+        </span>
+      )}
     </td>
   )
 }
