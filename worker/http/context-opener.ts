@@ -32,6 +32,7 @@ export function createContextOpener(runtime: HttpRuntime, parts: ContextOpenerPa
     readKeyFacts: parts.readKeyFacts,
     observation: runtime.observation,
     payloadLog,
+    findAlias: name => runtime.routes.aliases.get(name),
     onClosed: drainGate.release
   }
 

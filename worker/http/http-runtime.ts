@@ -7,6 +7,7 @@ import type { ProfileSet } from '../../shared/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { Observation } from '../observation/observation.ts'
+import type { PlannedFacts } from '../observation/observer.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { DrainGate } from './drain-gate.ts'
 import type { Fingerprint } from './fingerprint.ts'
@@ -15,6 +16,10 @@ export interface HttpRuntime {
   readonly settings: Settings
   /** Where the profiles come from: those of a file never take the authorization of a client. */
   readonly profiles: Pick<ProfileSet, 'origin'>
+  /** Of the aliases: for the record of a request that its route refuses. */
+  readonly routes: {
+    readonly aliases: ReadonlyMap<string, Pick<PlannedFacts, 'providerKind' | 'profileId' | 'evidence'>>
+  }
   /** The operations that are served. */
   readonly operations: readonly Operation[]
   readonly log: Logger

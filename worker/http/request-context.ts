@@ -43,6 +43,9 @@ export interface RequestContextOptions extends ClientRequestOptions {
   corsHeaders: FlatHeaders
 }
 
+/** What a record tells of the route that refused its request (decisions.md 96). */
+type RefusingRoute = Pick<PlannedFacts, 'providerKind' | 'profileId' | 'evidence'>
+
 /** What all requests of a worker share. */
 export interface RequestEnvironment extends ClientRequestEnvironment {
   /** Read when a response is written: while it is true, responses close their connection. */
@@ -50,6 +53,8 @@ export interface RequestEnvironment extends ClientRequestEnvironment {
   readonly log: Logger
   /** Undefined unless the log has payloads. */
   readonly payloadLog: PayloadLog | undefined
+  /** The route of a public alias. */
+  readonly findAlias: (name: string) => RefusingRoute | undefined
   /** Called once, when the response is complete or its connection is closed. */
   readonly onClosed: (context: RequestContext) => void
 }
@@ -212,6 +217,8 @@ export class RequestContext extends ClientRequest {
   failed(error: GatewayError): void {
     this.#failure = error
     logRefusal(this.#environment.log, error, this)
+    const route = error.model === undefined ? undefined : this.#environment.findAlias(error.model)
+    if (route !== undefined) this.refusedBy(route)
     if (error.code !== 'internal_error') return
     const fields = { err: error.cause ?? error, ...this.logIds, event: 'unhandled_fault' }
     this.#environment.log.error(fields, 'A request failed because of a fault in the gateway')

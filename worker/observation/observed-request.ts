@@ -180,6 +180,16 @@ export abstract class ObservedRequest implements RequestView {
     this.#observation?.planned(this, facts)
   }
 
+  /** The route of an alias refused the request before it was planned: its record names the route, and no provider was chosen. */
+  refusedBy({
+    profileId,
+    providerKind,
+    evidence
+  }: Pick<PlannedFacts, 'profileId' | 'providerKind' | 'evidence'>): void {
+    if (this.#facts.profileId !== undefined) return
+    this.#facts = { ...this.#facts, profileId, providerKind, ...(evidence && { evidence }) }
+  }
+
   /** The route leaves these fields of the client out, besides those that were named before. */
   leaveOut(names: readonly string[]): void {
     const known = this.#facts.ignoredFields ?? []

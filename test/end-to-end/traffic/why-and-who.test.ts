@@ -1,6 +1,7 @@
 // Why a request failed and whose it was: the record and the access line of every way to end (decisions.md 96).
 import { connect } from 'node:net'
 import t from 'tap'
+import { BASE_FEATURES } from '../../../shared/profile.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { get, post } from '../../support/client.ts'
 import { readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
@@ -13,10 +14,16 @@ const PROMPT = 'prompt-9f3a'
 const KEY = 'key-of-the-team-01234'
 const headers = { authorization: `Bearer ${KEY}` }
 const ALIAS = 'demo/chat'
+/** It reads no images. */
+const BLIND = 'demo/blind'
 
 const emulator = await startEmulator(t)
 const profileFile = writeProfileFile(t, [
-  writeChatProfile({ id: 'desk', baseUrl: chatBaseUrl(emulator), aliases: [{ alias: ALIAS }] })
+  writeChatProfile({
+    id: 'desk',
+    baseUrl: chatBaseUrl(emulator),
+    aliases: [{ alias: ALIAS }, { alias: BLIND, features: BASE_FEATURES }]
+  })
 ])
 
 function start(env: Record<string, string> = {}) {
@@ -127,6 +134,26 @@ t.test('all wrong keys have a fingerprint and no name; a known key has its name 
     const line = await lineOf(record)
     t.equal(line.api_key_name, 'team')
     t.notOk('api_key_hash' in line)
+  }
+})
+
+t.test('a request that its alias does not admit has the alias and its profile', async t => {
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
+  const messages = [{ role: 'user', content: [picture] }]
+  for (const stream of [false, true]) {
+    const response = await post(urlOf(gateway, 'completions'), { model: BLIND, stream, messages }, headers)
+    t.equal(response.status, 400)
+    const record = await gateway.recordOf(response)
+    const route = { alias: BLIND, profile_id: 'desk', error_code: 'unsupported_semantic' }
+    t.match(record, {
+      ...route,
+      model_requested: BLIND,
+      error_field: /^messages\[0\]/,
+      metadata: { profile_id: 'desk' }
+    })
+    t.notOk('upstream_status_code' in record)
+    t.match(await lineOf(record), route)
+    t.match(await gateway.rowOf(response), route)
   }
 })
 

@@ -76,6 +76,7 @@ export async function startApplication(t: Test, options: StartOptions = {}): Pro
     fingerprint: createFingerprint(Buffer.alloc(32, 1)),
     clock: systemClock,
     keyRing: createKeyRing(settings, options.keys),
+    routes: { aliases: new Map() },
     readReadiness: createReadinessReader({
       profiles: createNativeProfileSet(settings),
       revisions: { config: `sha256:${'c'.repeat(64)}`, matrix: `sha256:${'d'.repeat(64)}` },
