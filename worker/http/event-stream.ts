@@ -16,6 +16,8 @@ export interface EventStreamWriter {
    * next one.
    */
   write(frames: Frames): boolean
+  /** Writes the keep-alive of the stream, unless frames wait to be sent. */
+  keepAlive(): void
   /** Resolves when more can be written, or at a client disconnect. */
   whenDrained(): Promise<void>
   /** Writes the last frames, if any, and ends the response. */
@@ -30,14 +32,26 @@ export interface EventStreamWriter {
   readonly isClosed: boolean
 }
 
+/**
+ * A frame that is begun while nothing is to be sent, for clients that take a comment or an empty line for a broken frame: the next frame
+ * goes on behind its beginning.
+ */
+export interface HeldFrame {
+  /** How every frame of the stream begins. */
+  readonly start: string
+  /** What follows it at each further keep-alive; it has no meaning there. */
+  readonly more: string
+  /** The end of a frame without content, where no frame follows or one with another beginning. */
+  readonly rest: string
+}
+
+export type KeepAliveText = string | (() => string) | HeldFrame
+
 export interface EventStreamOptions {
   contentType?: string | undefined
   cacheControl?: 'no-cache' | 'no-store'
-  /**
-   * A comment or `ping` frame, written when nothing else was for a while, so that proxies keep the
-   * connection.
-   */
-  keepAliveText?: string | (() => string) | null
+  /** A comment, a `ping` frame or the begin of a frame, written when nothing else was for a while, so that proxies keep the connection. */
+  keepAliveText?: KeepAliveText | null
   keepAliveIntervalMs?: number
   /** How long a client may read nothing while data is ready for it. */
   stallTimeoutMs?: number
@@ -83,15 +97,17 @@ class OpenEventStream implements EventStreamWriter {
   readonly #context: RequestContext
   readonly #response: ServerResponse
   readonly #output: FrameOutput
+  readonly #keepAliveText: KeepAliveText | null | undefined
   readonly #keepAlive: NodeJS.Timeout | undefined
+  /** The frame that was begun as a keep-alive. */
+  #held: HeldFrame | undefined
 
   constructor(context: RequestContext, response: ServerResponse, options: EventStreamOptions) {
     this.#context = context
     this.#response = response
     this.#output = new FrameOutput(response, options.stallTimeoutMs)
-    this.#keepAlive = startKeepAlive(options, text => {
-      if (!isFull(response) && !this.#output.isBusy) response.write(text)
-    })
+    this.#keepAliveText = options.keepAliveText
+    this.#keepAlive = startKeepAlive(options, () => this.keepAlive())
     response.once('close', () => clearTimeout(this.#keepAlive))
   }
 
@@ -103,7 +119,19 @@ class OpenEventStream implements EventStreamWriter {
     if (frames.length === 0 || this.isClosed) return true
     this.#keepAlive?.refresh()
     this.#context.payloadLog?.chunk(this.#context, joinPieces(frames))
-    return this.#output.write(frames)
+    return this.#output.write(this.#continue(frames))
+  }
+
+  keepAlive(): void {
+    const text = this.#keepAliveText
+    if (text === undefined || text === null || this.isClosed) return
+    if (isFull(this.#response) || this.#output.isBusy) return
+    if (typeof text === 'string') this.#response.write(text)
+    else if (typeof text === 'function') this.#response.write(text())
+    else {
+      this.#response.write(this.#held === undefined ? text.start : text.more)
+      this.#held = text
+    }
   }
 
   whenDrained(): Promise<void> {
@@ -114,7 +142,7 @@ class OpenEventStream implements EventStreamWriter {
     clearTimeout(this.#keepAlive)
     if (this.isClosed) return
     if (frames.length > 0) this.#context.payloadLog?.chunk(this.#context, joinPieces(frames))
-    this.#output.end(frames)
+    this.#output.end(this.#continue(frames))
   }
 
   cut(text = ''): void {
@@ -122,8 +150,24 @@ class OpenEventStream implements EventStreamWriter {
     if (this.isClosed) return
     if (text !== '') this.#context.payloadLog?.chunk(this.#context, text)
     this.#context.lifetime.isCut = true
-    void cutResponse(this.#response, this.#output.whenWritten(), text)
+    const end = text === '' ? text : this.#continue(text)
+    void cutResponse(this.#response, this.#output.whenWritten(), typeof end === 'string' ? end : end.join(''))
   }
+
+  #continue(frames: Frames): Frames {
+    const held = this.#held
+    if (held === undefined) return frames
+    this.#held = undefined
+    return continueFrame(held, frames)
+  }
+}
+
+/** The frames behind the beginning of one that was sent before. */
+function continueFrame({ start, rest }: HeldFrame, frames: Frames): Frames {
+  const [first = '', ...others] = isPieces(frames) ? frames : [frames]
+  const head = typeof first === 'string' ? first : Buffer.from(first.subarray(0, start.length)).toString('latin1')
+  if (!head.startsWith(start)) return [rest, first, ...others]
+  return [typeof first === 'string' ? first.slice(start.length) : first.subarray(start.length), ...others]
 }
 
 function isPieces(frames: Frames): frames is readonly Piece[] {
@@ -236,13 +280,15 @@ function toBytesIfLong(piece: string | Uint8Array): string | Uint8Array {
 
 const LONG_CHARACTERS = 262_144
 
-function startKeepAlive(options: EventStreamOptions, write: (text: string) => void): NodeJS.Timeout | undefined {
-  const { keepAliveText } = options
+function startKeepAlive(
+  { keepAliveText, keepAliveIntervalMs = KEEP_ALIVE_INTERVAL_MS }: EventStreamOptions,
+  keepAlive: () => void
+): NodeJS.Timeout | undefined {
   if (keepAliveText === undefined || keepAliveText === null) return undefined
   const timer = setTimeout(() => {
-    write(typeof keepAliveText === 'string' ? keepAliveText : keepAliveText())
+    keepAlive()
     timer.refresh()
-  }, options.keepAliveIntervalMs ?? KEEP_ALIVE_INTERVAL_MS)
+  }, keepAliveIntervalMs)
   return timer
 }
 
@@ -250,6 +296,7 @@ function createClosedWriter(): EventStreamWriter {
   return {
     isClosed: true,
     write: () => true,
+    keepAlive: () => undefined,
     whenDrained: () => Promise.resolve(),
     end: () => undefined,
     cut: () => undefined

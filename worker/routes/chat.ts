@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { admitEarly, execute } from '../execution/execute.ts'
 import { createNotices } from '../execution/notice.ts'
+import type { KeepAliveText } from '../http/event-stream.ts'
 import { findLocalFacts } from '../http/local-connection.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { BackgroundTurn } from '../memory/background-response.ts'
@@ -19,7 +20,7 @@ export interface ChatOperation {
   protocol: ClientProtocol
   face: ChatClientFace
   /** Sent while a stream is silent, so that no proxy closes it. Absent: a comment; null: nothing is sent. */
-  keepAliveText?: string | null
+  keepAliveText?: KeepAliveText | null
   /** Media type of a streamed response; absent: server-sent events. */
   streamType?: string
   /** Whether this client refuses a change of the response's id while it streams. */

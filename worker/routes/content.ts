@@ -2,6 +2,7 @@
 // contain slashes and colons.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { HeldFrame } from '../http/event-stream.ts'
 import type { OperationHandler, OperationHandlers } from '../http/mount-operations.ts'
 import { contentArrayFace, contentFace } from '../protocols/content/client/face.ts'
 import { readPathModel } from '../protocols/content/client/path.ts'
@@ -18,14 +19,17 @@ type ContentOperation =
   | 'embedContent'
   | 'batchEmbedContents'
 
-/** The SDKs of Python and Go take a comment for a broken event. Empty lines are none, and every SDK skips them (content.md 5.2). */
-const EMPTY_LINES = '\n\n'
+/**
+ * The SDKs of Python and Go take a comment for a broken event, and the older one of JavaScript an empty line as well. Spaces in front of
+ * JSON mean nothing to any of them (content.md 5.2).
+ */
+const BEGUN_EVENT: HeldFrame = { start: 'data: ', more: ' ', rest: '{}\n\n' }
 
 type Handle = (request: FastifyRequest, reply: FastifyReply, outside: OutsideBody) => Promise<void>
 
 export function createContentHandlers(runtime: WorkerRuntime): OperationHandlers<ContentOperation> {
   const protocol = 'content'
-  const generate = createChatHandler(runtime, { protocol, face: contentFace, keepAliveText: EMPTY_LINES })
+  const generate = createChatHandler(runtime, { protocol, face: contentFace, keepAliveText: BEGUN_EVENT })
   const generateArray = createChatHandler(runtime, {
     protocol,
     face: contentArrayFace,

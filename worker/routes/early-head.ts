@@ -64,8 +64,7 @@ export class EarlyHead<Sink extends HeadedSink> {
   #send(): void {
     if (this.#reply.request.context.isAborted) return
     this.#stream = startEventStream(this.#reply, this.#options)
-    const { keepAliveText } = this.#options
     // Some balancers pass a head on with its first byte of the body only.
-    if (typeof keepAliveText === 'string') this.#stream.write(keepAliveText)
+    this.#stream.keepAlive()
   }
 }

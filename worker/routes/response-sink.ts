@@ -1,7 +1,7 @@
 // Writes the events or bytes of an executor to the client: a whole response when it is complete, a stream event by event.
 
 import type { FastifyReply } from 'fastify'
-import { type EventStreamWriter, startEventStream } from '../http/event-stream.ts'
+import { type EventStreamWriter, type KeepAliveText, startEventStream } from '../http/event-stream.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
 import type { ResponseKeeper } from '../memory/chat-turn.ts'
@@ -41,7 +41,7 @@ export interface SinkOptions {
 
 export interface StreamOptions {
   /** Sent while the stream is silent, so that no proxy closes it; null sends nothing. */
-  keepAliveText: string | null
+  keepAliveText: KeepAliveText | null
   contentType: string | undefined
   /** Sends the head before the first event; absent where it goes with that. */
   early?: EarlyHead<StreamSink> | undefined

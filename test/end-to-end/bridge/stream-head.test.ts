@@ -1,6 +1,7 @@
 // The head of a stream whose provider is silent (decisions.md 98).
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
+import { GoogleGenerativeAI } from '@google/generative-ai'
 import OpenAI from 'openai'
 import t from 'tap'
 import { get, type HttpResponse, readUntilCut } from '../../support/client.ts'
@@ -16,8 +17,8 @@ const { gateway } = await startBridge(t, {
   env: { GATEWAY_STREAM_HEAD_AFTER_SECONDS: '0.2', GATEWAY_ACCESS_LOG: 'true' }
 })
 const SILENT = '[[slow:1500]]'
-/** What is sent while the provider is silent, where it is no comment. */
-const FIRST_TEXTS: Readonly<Record<string, string>> = { messages: 'event: ping\n', content: '\n\ndata: ' }
+/** What is sent while the provider is silent, where it is no comment; the event of a content stream goes on behind it. */
+const FIRST_TEXTS: Readonly<Record<string, string>> = { messages: 'event: ping\n', content: 'data: ' }
 const models = [NATIVE_ALIAS, ...providers.map(({ aliases }) => aliases.keyed)]
 const routes = models.flatMap(model => families.map(family => ({ model, family })))
 
@@ -84,6 +85,10 @@ t.test('official SDKs read the stream, and raise its error', async t => {
   const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'unused', maxRetries: 0 })
   const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: 'unused', maxRetries: 0 })
   const google = new GoogleGenAI({ apiKey: 'unused', httpOptions: { baseUrl: gateway.url } })
+  const older = new GoogleGenerativeAI('unused').getGenerativeModel(
+    { model: `models/${model}` },
+    { baseUrl: gateway.url }
+  )
   const sdks: Record<string, (content: string) => Promise<string>> = {
     async completions(content) {
       let text = ''
@@ -108,6 +113,13 @@ t.test('official SDKs read the stream, and raise its error', async t => {
     async content(contents) {
       let text = ''
       for await (const chunk of await google.models.generateContentStream({ model, contents })) text += chunk.text ?? ''
+      return text
+    },
+    async 'content, older'(contents) {
+      let text = ''
+      const { stream, response } = await older.generateContentStream(contents)
+      response.catch(() => undefined)
+      for await (const chunk of stream) text += chunk.text()
       return text
     }
   }

@@ -185,6 +185,12 @@ t.test('a client disconnect aborts the upstream call, before, within and without
   t.equal((await get(`${gateway.url}/health`)).status, 200)
 })
 
+/** The sign of a silent stream, where it is no comment. */
+const KEEP_ALIVES: Readonly<Record<string, RegExp>> = {
+  messages: /early[\s\S]*event: ping\ndata: \{"type":"ping"\}\n\n$/,
+  content: /early[\s\S]*\n\ndata: $/
+}
+
 t.test('a silent stream is kept alive with bytes that the SDKs ignore (A19)', async t => {
   const patient = await startGateway(t, { env: emulatorVariables(emulator) })
   await Promise.all(
@@ -194,10 +200,7 @@ t.test('a silent stream is kept alive with bytes that the SDKs ignore (A19)', as
         query: '?alt=sse',
         signal: controller.signal
       })
-      const sign =
-        family === 'messages'
-          ? /early[\s\S]*event: ping\ndata: \{"type":"ping"\}\n\n$/
-          : /early[\s\S]*\n\n: [^\n]+\n\n$/
+      const sign = KEEP_ALIVES[family] ?? /early[\s\S]*\n\n: [^\n]+\n\n$/
       let text = ''
       for await (const chunk of response.body ?? []) {
         text += Buffer.from(chunk).toString('utf8')

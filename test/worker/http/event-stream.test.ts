@@ -232,6 +232,39 @@ t.test('an idle stream gets keep-alive comments, and one that is written to gets
   t.match(received(), /\[DONE\]\n\n\r\n0\r\n\r\n$/)
 })
 
+t.test('an idle stream may begin its next frame, which goes on behind the beginning', async t => {
+  const keepAliveText = { start: 'data: ', more: ' ', rest: '{}\n\n' }
+  const cases: ReadonlyArray<[last: string | Array<string | Buffer>, body: string]> = [
+    ['data: 1\n\n', 'data:  1\n\n'],
+    [['data: ', Buffer.from('1\n\n')], 'data:  1\n\n'],
+    [[Buffer.from('data: 1\n\n'), 'data: 2\n\n'], 'data:  1\n\ndata: 2\n\n'],
+    ['data:1\n\n', 'data:  {}\n\ndata:1\n\n'],
+    ['', 'data:  {}\n\n']
+  ]
+  for (const [last, body] of cases) {
+    for (const isEnd of [true, false]) {
+      const opened = await openStream(t, { keepAliveText })
+      const { stream } = opened
+      stream.keepAlive()
+      stream.keepAlive()
+      if (isEnd || last === '') stream.end(last)
+      else {
+        stream.write(last)
+        stream.keepAlive()
+        stream.write('data: 3\n\n')
+        stream.end()
+      }
+      t.equal(await receiveBody(opened), isEnd || last === '' ? body : `${body}data: 3\n\n`)
+    }
+  }
+  const { closed, received, stream } = await openStream(t, { keepAliveText })
+  stream.keepAlive()
+  stream.cut('data: failed\n\n')
+  stream.keepAlive()
+  await closed
+  t.match(received(), /\r\n6\r\ndata: \r\n8\r\nfailed\n\n\r\n$/)
+})
+
 t.test(
   'a response that is cut ends with its last chunk and a closed connection, and is no client disconnect',
   async t => {
