@@ -1,7 +1,7 @@
 // The schema of the SQLite store, as the steps that lead to it (operations.md 8.4). A step that was
 // released is never changed; a new one is added.
 import type { Database } from 'better-sqlite3'
-import { LATENCY_COLUMNS, SUM_GROUP_COLUMNS } from '../columns.ts'
+import { LATENCY_COLUMNS } from '../columns.ts'
 import { NewerSchemaError } from '../schema-errors.ts'
 
 /** Each index ends with the time, because every list is ordered by it and shows the newest records first. */
@@ -140,13 +140,24 @@ const STEPS: readonly string[] = [
    DROP TABLE gateway_traffic_sums_by_key;`
 ]
 
-/** The table of hours or minutes, as the fifth step makes it; a further column is added by a step of its own, and not to this one. */
+/** The table of hours or minutes, as the fifth step makes it. The list is that of the step: it stays when `columns.ts` gets more columns. */
 function writeSumTable(time: string): string {
+  const groups = [
+    'protocol',
+    'model',
+    'api_key_hash',
+    'api_key_name',
+    'currency',
+    'alias',
+    'profile_id',
+    'provider',
+    'error_code'
+  ]
   return `CREATE TABLE gateway_traffic_${time === 'hour' ? 'sums' : 'minutes'} (
      ${time} TEXT NOT NULL,
-     ${SUM_GROUP_COLUMNS.map(column => `${column} TEXT NOT NULL DEFAULT ''`).join(',\n     ')},
+     ${groups.map(column => `${column} TEXT NOT NULL DEFAULT ''`).join(',\n     ')},
      ${['cost_nanos', ...SUMS].map(column => `${column} INTEGER NOT NULL DEFAULT 0`).join(',\n     ')},
-     PRIMARY KEY (${[time, ...SUM_GROUP_COLUMNS].join(', ')})
+     PRIMARY KEY (${[time, ...groups].join(', ')})
    ) STRICT, WITHOUT ROWID`
 }
 
