@@ -6,7 +6,6 @@ interface Arrival {
   readonly atMs: number
   /** The connection that they came over. */
   readonly source: object
-  readonly bytesEach: number
   unsettled: number
   /** Lets the worker drop its copy. */
   readonly acknowledge: () => void
@@ -26,13 +25,6 @@ export interface ArrivalFacts {
   readonly source: object
 }
 
-/** How much workers keep of what is not settled. */
-export interface KeepBounds {
-  readonly arrivalsMax: number
-  readonly recordsMax: number
-  readonly bytesMax: number
-}
-
 const NO_SOURCE: object = {}
 
 /** Entries of records that no worker waits for, such as those of a spill. */
@@ -46,7 +38,7 @@ function createArrival(
   acknowledge: () => void
 ): { arrival: Arrival; entries: Entry[] } {
   const bytesEach = Math.ceil(bytes / records.length)
-  const arrival: Arrival = { atMs, source, bytesEach, unsettled: records.length, acknowledge }
+  const arrival: Arrival = { atMs, source, unsettled: records.length, acknowledge }
   return { arrival, entries: records.map(record => ({ record, bytes: bytesEach, arrival, isSettled: false })) }
 }
 
@@ -58,10 +50,8 @@ export function unsettledOf(entries: readonly Entry[]): Entry[] {
 /** What is not settled of one queue. */
 export class EntryLedger {
   readonly #onHeld: (count: number) => void
-  /** What workers have too, the oldest first. */
+  /** What workers have too. */
   readonly #kept = new Set<Arrival>()
-  #keptRecords = 0
-  #keptBytes = 0
   /** What is not settled and no worker has. */
   readonly #released = new Set<Arrival>()
   #held = 0
@@ -76,7 +66,6 @@ export class EntryLedger {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { arrival, entries } = createArrival(records, facts, resolve)
     this.#kept.add(arrival)
-    this.#count(arrival, arrival.unsettled)
     return { entries, acknowledged: promise }
   }
 
@@ -88,8 +77,7 @@ export class EntryLedger {
       const { arrival } = entry
       entry.isSettled = true
       arrival.unsettled -= 1
-      if (this.#kept.has(arrival)) this.#count(arrival, -1)
-      else if (this.#released.has(arrival)) this.#held -= 1
+      if (this.#released.has(arrival)) this.#held -= 1
       if (arrival.unsettled === 0) this.#finish(arrival)
     }
     if (this.#held !== before) this.#onHeld(this.#held)
@@ -100,35 +88,20 @@ export class EntryLedger {
     this.#release([...this.#kept].filter(arrival => arrival.source === source))
   }
 
-  /** Acknowledges the oldest arrivals, until workers keep no more than this. */
-  releaseBeyond({ arrivalsMax, recordsMax, bytesMax }: KeepBounds): void {
-    let [arrivals, records, bytes] = [this.#kept.size, this.#keptRecords, this.#keptBytes]
-    const surplus: Arrival[] = []
-    for (const arrival of this.#kept) {
-      if (arrivals <= arrivalsMax && records <= recordsMax && bytes <= bytesMax) break
-      surplus.push(arrival)
-      arrivals -= 1
-      records -= arrival.unsettled
-      bytes -= arrival.unsettled * arrival.bytesEach
-    }
-    this.#release(surplus)
+  /** Acknowledges everything: workers keep none of it. */
+  releaseAll(): void {
+    this.#release([...this.#kept])
   }
 
   #release(arrivals: readonly Arrival[]): void {
     if (arrivals.length === 0) return
     for (const arrival of arrivals) {
       this.#kept.delete(arrival)
-      this.#count(arrival, -arrival.unsettled)
       this.#released.add(arrival)
       this.#held += arrival.unsettled
     }
     this.#onHeld(this.#held)
     for (const { acknowledge } of arrivals) acknowledge()
-  }
-
-  #count({ bytesEach }: Arrival, records: number): void {
-    this.#keptRecords += records
-    this.#keptBytes += records * bytesEach
   }
 
   #finish(arrival: Arrival): void {

@@ -6,7 +6,6 @@ import { planWriterRecords, readMemoryLimit } from '../../shared/memory-plan.ts'
 import type { WriterSettings } from '../../shared/settings/writer-settings.ts'
 import { LINE_BYTES_MAX } from '../../shared/traffic/messages.ts'
 import { planSinks, type SinkName } from '../../shared/traffic/sinks.ts'
-import type { KeepBounds } from './entries.ts'
 import { ReopeningSink } from './reopening-sink.ts'
 import type { RedactableSink, RelationalStore, Sink } from './sink.ts'
 import { type SinkDropReason, SinkQueue } from './sink-queue.ts'
@@ -63,9 +62,6 @@ export class SinkOpenError extends Error {
     this.isOfValue = isOfValue
   }
 }
-
-/** Records that workers kept would take the room of their next bursts, which are for the other sinks too. */
-const NOTHING: KeepBounds = { arrivalsMax: 0, recordsMax: 0, bytesMax: 0 }
 
 interface Context {
   readonly settings: WriterSettings
@@ -215,7 +211,7 @@ function createQueue(
       bytesMax,
       batchBytesMax: Math.min(BATCH_BYTES_MAX, bytesMax / 8),
       // Without drops requests wait until every sink has room, as the operator chose.
-      keptInOutage: isMirrored && settings.trafficLogDropOnBackpressure ? NOTHING : undefined,
+      releasesInOutage: isMirrored && settings.trafficLogDropOnBackpressure,
       slowWriteMs: SLOW_WRITE_MS,
       reportIntervalMs: REPORT_INTERVAL_MS,
       batchesAtOnce: name === 'postgres' ? POSTGRES_BATCHES_AT_ONCE : 1,

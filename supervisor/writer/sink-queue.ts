@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
 import type { SinkName } from '../../shared/traffic/sinks.ts'
 import { BatchWriter } from './batch-writer.ts'
-import { createEntries, type Entry, EntryLedger, type KeepBounds, unsettledOf } from './entries.ts'
+import { createEntries, type Entry, EntryLedger, unsettledOf } from './entries.ts'
 import { type BufferBounds, EntryBuffer } from './entry-buffer.ts'
 import { Outage, type OutageDependencies, type OutageOptions } from './outage.ts'
 import type { Sink } from './sink.ts'
@@ -22,10 +22,10 @@ export interface SinkQueueOptions extends BufferBounds, OutageOptions {
    */
   readonly dropsWhenFull: boolean
   /**
-   * Without a spill: how much workers keep of what waits for the sink in an outage, so that a killed writer loses none of it. More would
-   * fill their queues, which feed the other sinks too. Undefined: they keep everything until it is stored.
+   * Without a spill: whether workers drop records that wait for the sink in an outage, although a killed writer loses them then. Kept
+   * records would fill the queues of the workers, which feed the other sinks too.
    */
-  readonly keptInOutage: KeepBounds | undefined
+  readonly releasesInOutage: boolean
   /** A write that takes longer counts as an outage for the records queued after it. */
   readonly slowWriteMs: number
   /** Where records go while the sink is not available or the queue is full; without it they wait in the queue. */
@@ -179,9 +179,9 @@ export class SinkQueue {
   }
 
   #releaseInOutage(): void {
-    const { keptInOutage, spill } = this.#options
-    if (keptInOutage === undefined || spill !== undefined) return
-    if (this.#outage.isOngoing || this.#writer.isSlow) this.#ledger.releaseBeyond(keptInOutage)
+    const { releasesInOutage, spill } = this.#options
+    if (!releasesInOutage || spill !== undefined) return
+    if (this.#outage.isOngoing || this.#writer.isSlow) this.#ledger.releaseAll()
   }
 
   #noteSlowWrite(): void {
