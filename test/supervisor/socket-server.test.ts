@@ -3,11 +3,12 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs
 import { createServer, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { mock } from 'node:test'
-import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { connectPrivately, ensurePrivateFolder } from '../../shared/private-folder.ts'
 import { createSocketServer } from '../../supervisor/socket-server.ts'
+import { waitUntil } from '../support/processes.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
 t.test('a socket whose folder was removed is made again, and its connections stay', async t => {
@@ -20,11 +21,11 @@ t.test('a socket whose folder was removed is made again, and its connections sta
   t.teardown(() => first.destroy())
   await once(first, 'connect')
   rmSync(dirname(path), { recursive: true })
-  while (!existsSync(path)) await pause(10)
+  await waitUntil(() => existsSync(path), 'the socket is made again')
   const second = connectPrivately(path)
   t.teardown(() => second.destroy())
   await once(second, 'connect')
-  while (served.length < 2) await pause(10)
+  await waitUntil(() => served.length === 2, 'the second connection is served')
   t.equal(first.destroyed, false)
 })
 
@@ -50,7 +51,7 @@ t.test('a socket that cannot be made again is told once, and made as soon as it 
   t.same(events, ['socket_lost', 'socket_lost'], 'and again after a minute')
   rmSync(dirname(path))
   await check()
-  while (events.length < 3) await pause(10)
+  await waitUntil(() => events.length === 3, 'the socket is made again')
   t.equal(events[2], 'socket_made_again')
 })
 

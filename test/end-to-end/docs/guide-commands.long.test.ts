@@ -2,10 +2,10 @@
 // reader; `PLANS` names them.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startGateway } from '../../support/gateway.ts'
 import { startPostgres } from '../../support/postgres.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { whyWithout } from '../../support/programs.ts'
 import { listCommands, NOT_RUN, readCommandBlocks } from './guide-commands.ts'
 import { ADMIN_KEY, openGateway, type Page, type Plan, runPage, SECRET } from './guide-page.ts'
@@ -96,12 +96,14 @@ async function postJson(url: string, body: object): Promise<unknown> {
 /** Waits until there are two records of chats. */
 async function newestRecord(url: string): Promise<{ id: string; cursor: string }> {
   const query = `${url}/_admin/logs?route=/v1/chat/completions&limit=1`
-  for (;;) {
+  const found: Array<{ id: string; cursor: string }> = []
+  await waitUntil(async () => {
     const response = await fetch(query, { headers: { 'x-admin-api-key': ADMIN_KEY } })
     const { data, next_cursor: cursor } = (await response.json()) as { data: { id: string }[]; next_cursor: string }
-    if (data[0] !== undefined && cursor !== null) return { id: data[0].id, cursor }
-    await setTimeout(50)
-  }
+    if (data[0] !== undefined && cursor !== null) found.push({ id: data[0].id, cursor })
+    return found.length > 0
+  }, 'there are two records')
+  return found[0] as { id: string; cursor: string }
 }
 
 /** The databases of the page: those of the gateway, and one in Postgres with records, their partitions and a stored response. */

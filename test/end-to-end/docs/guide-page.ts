@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { execa } from 'execa'
 import type { Test } from 'tap'
 import { emulatorVariables, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { type CommandBlock, NOT_RUN, settingsOf } from './guide-commands.ts'
 
@@ -131,7 +131,7 @@ export async function openGateway(t: Test): Promise<Checkout & { gateway: Starte
     GATEWAY_LOG_FILENAME: 'gateway.log'
   }
   const gateway = await startGateway(t, { env })
-  while (!(await fetch(`${gateway.url}/ready`)).ok) await setTimeout(50)
+  await waitUntil(async () => (await fetch(`${gateway.url}/ready`)).ok, 'the gateway is ready')
   const checkout = openCheckout(gateway.folder)
   const variables = {
     ...checkout.variables,

@@ -38,7 +38,12 @@ export interface DescribedFailure {
   readonly field: unknown
 }
 
-export function describeFailure({ error_code, error_type, error_message, error_field }: TrafficSummary) {
+export function describeFailure({
+  error_code,
+  error_type,
+  error_message,
+  error_field
+}: TrafficSummary): DescribedFailure | undefined {
   const code = error_code ?? error_type
   if (code === null || code === undefined) return undefined
   return { code: String(code), message: error_message ?? undefined, field: error_field ?? undefined }
