@@ -18,7 +18,7 @@ export const DEFAULT_HEALTH_POLICY: HealthPolicy = Object.freeze({ pingIntervalM
 
 /**
  * How long a process that has closed everything it owns may take to exit. It writes compiled code for later starts then, and joins its
- * threads: with other processes in the way that takes seconds, and nobody waits for it.
+ * threads: beside other busy processes that takes seconds, and no client or record depends on it.
  */
 const EXIT_MS_MAX = 1_000
 

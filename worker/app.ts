@@ -120,7 +120,7 @@ const TRAFFIC_MS_MAX = 2000
 const TRAFFIC_MS_MIN = 500
 /** How long upstream connections may take to close before they are destroyed. */
 const GRACEFUL_CLOSE_MS_MAX = 2500
-/** How long threads may take to end. Nobody waits for what they do: those that go on end with the process. */
+/** How long threads may take to end. No response depends on what they still do: those that go on end with the process. */
 const THREADS_MS_MAX = 500
 
 /** What a worker can do, as the registries of the product list it, and observers that no setting switches on. */

@@ -39,7 +39,7 @@ export interface TrafficService {
    * that could not be stored.
    */
   flush(source: object): Promise<void>
-  /** The connection has ended: nobody else may have what came over it. */
+  /** The connection has ended: its worker may have exited, and then only this process has what came over it. */
   release(source: object): void
   /** Rejects with `QuestionFailedError`; every other error counts as `query_store_unavailable`. */
   answer(name: QuestionName, question: Question): Promise<Answer>

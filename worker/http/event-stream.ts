@@ -50,7 +50,7 @@ export type KeepAliveText = string | (() => string) | HeldFrame
 export interface EventStreamOptions {
   contentType?: string | undefined
   cacheControl?: 'no-cache' | 'no-store'
-  /** A comment, a `ping` frame or the begin of a frame, written when nothing else was for a while, so that proxies keep the connection. */
+  /** A comment, a `ping` frame or the beginning of a frame, written when nothing else was for a while, so that proxies keep the connection. */
   keepAliveText?: KeepAliveText | null
   keepAliveIntervalMs?: number
   /** How long a client may read nothing while data is ready for it. */
@@ -98,7 +98,7 @@ class OpenEventStream implements EventStreamWriter {
   readonly #response: ServerResponse
   readonly #output: FrameOutput
   readonly #keepAliveText: KeepAliveText | null | undefined
-  readonly #keepAlive: NodeJS.Timeout | undefined
+  readonly #keepAliveTimer: NodeJS.Timeout | undefined
   /** The frame that was begun as a keep-alive. */
   #held: HeldFrame | undefined
 
@@ -107,8 +107,8 @@ class OpenEventStream implements EventStreamWriter {
     this.#response = response
     this.#output = new FrameOutput(response, options.stallTimeoutMs)
     this.#keepAliveText = options.keepAliveText
-    this.#keepAlive = startKeepAlive(options, () => this.keepAlive())
-    response.once('close', () => clearTimeout(this.#keepAlive))
+    this.#keepAliveTimer = startKeepAlive(options, () => this.keepAlive())
+    response.once('close', () => clearTimeout(this.#keepAliveTimer))
   }
 
   get isClosed(): boolean {
@@ -117,7 +117,7 @@ class OpenEventStream implements EventStreamWriter {
 
   write(frames: Frames): boolean {
     if (frames.length === 0 || this.isClosed) return true
-    this.#keepAlive?.refresh()
+    this.#keepAliveTimer?.refresh()
     this.#context.payloadLog?.chunk(this.#context, joinPieces(frames))
     return this.#output.write(this.#continue(frames))
   }
@@ -139,14 +139,14 @@ class OpenEventStream implements EventStreamWriter {
   }
 
   end(frames: Frames = ''): void {
-    clearTimeout(this.#keepAlive)
+    clearTimeout(this.#keepAliveTimer)
     if (this.isClosed) return
     if (frames.length > 0) this.#context.payloadLog?.chunk(this.#context, joinPieces(frames))
     this.#output.end(this.#continue(frames))
   }
 
   cut(text = ''): void {
-    clearTimeout(this.#keepAlive)
+    clearTimeout(this.#keepAliveTimer)
     if (this.isClosed) return
     if (text !== '') this.#context.payloadLog?.chunk(this.#context, text)
     this.#context.lifetime.isCut = true

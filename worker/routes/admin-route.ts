@@ -1,6 +1,6 @@
-// What every route of the admin API and of the debugging routes has: it needs the admin key, takes the query parameters of its
-// documentation alone, and what it responds with is stored nowhere. A misspelt one would otherwise be answered as if it were absent, with something else than was asked for
-// (decisions.md 96).
+// What every route of the admin API and of the debugging routes has: it needs the admin key, its response is stored in no cache, and it
+// takes only the query parameters of its documentation. A misspelt parameter would otherwise be ignored, and the response would be another
+// one than was asked for (decisions.md 96).
 import type { FastifyReply, RouteOptions } from 'fastify'
 import { closestMatch } from 'leven'
 import type { QueryValues } from '../http/families.ts'

@@ -155,7 +155,7 @@ class AppendedFile {
     return openPrivate(this.#path)
   }
 
-  /** Somebody may have removed the folder with the file. */
+  /** An operator or a cleaning program may have removed the folder with the file. */
   async #openInNewFolder(error: unknown): Promise<OpenFile> {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
     await mkdir(dirname(this.#path), { recursive: true })

@@ -141,7 +141,7 @@ export function openSqliteStore(path: string, openQueries: (path: string) => Clo
       await whenUnlocked(() => insertAudit.run(...AUDIT_COLUMNS.map(column => entry[column])))
     },
     async write(records) {
-      // SQLite would go on with a file that nobody can open any more.
+      // SQLite would go on writing to the removed file, which no other process can open.
       if (readInode(path) !== inode) throw new SinkGoneError('The file of the traffic log was removed or replaced.')
       try {
         await whenUnlocked(() => writeBatch.immediate(records))
