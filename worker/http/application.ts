@@ -109,7 +109,7 @@ export async function createApplication(
     ...listener,
     async close() {
       await webSockets?.close()
-      await listener.close()
+      await listener.close(runtime.drainGate.keptIdleMs)
       await app.close()
     }
   }

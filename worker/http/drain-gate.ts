@@ -22,6 +22,11 @@ export interface DrainGate {
   startDraining(): void
   /** Connections close from now on, each behind its next response; model requests are served. */
   startRetiring(): void
+  /**
+   * How many more milliseconds idle connections should stay open: the head of a response that ended just now said nothing of the drain, and its
+   * client may be sending the next request. 0 before the drain.
+   */
+  readonly keptIdleMs: number
   /** Calls the listener once, when connections begin to close. Returns a function that removes it. */
   onClosingConnections(listener: () => void): () => void
   /** Calls the listener once, when the drain starts. Returns a function that removes it. */
@@ -35,6 +40,9 @@ export interface DrainGate {
   cancelActive(): void
 }
 
+/** A client with more to ask sends its next request within this time, and its answer says that the connection closes. */
+const NEXT_REQUEST_MS = 500
+
 export function createDrainGate(): DrainGate {
   // An array in which each request knows its index. A set would rebuild its table every few
   // requests, and each table in the old generation would keep the next one alive, with all requests
@@ -45,6 +53,8 @@ export function createDrainGate(): DrainGate {
   const closingListeners = new Set<() => void>()
   let isDraining = false
   let closesConnections = false
+  /** The start of the drain, or the end of a request that ran then. */
+  let lastUntoldMs = Number.NEGATIVE_INFINITY
   let heldWork = 0
 
   function wakeIfIdle(): void {
@@ -66,6 +76,9 @@ export function createDrainGate(): DrainGate {
     get closesConnections() {
       return closesConnections
     },
+    get keptIdleMs() {
+      return Math.max(0, lastUntoldMs + NEXT_REQUEST_MS - performance.now())
+    },
     get activeRequests() {
       return active.length
     },
@@ -82,6 +95,7 @@ export function createDrainGate(): DrainGate {
         last.gatePlace = context.gatePlace
       }
       context.gatePlace = undefined
+      if (isDraining) lastUntoldMs = performance.now()
       wakeIfIdle()
     },
     hold(work) {
@@ -94,6 +108,7 @@ export function createDrainGate(): DrainGate {
     },
     startDraining() {
       isDraining = true
+      lastUntoldMs = performance.now()
       callOnce(drainListeners)
       startClosing()
     },

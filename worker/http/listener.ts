@@ -6,7 +6,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { withDeadline } from '../../shared/deadline.ts'
+import { shareDeadline, withDeadline } from '../../shared/deadline.ts'
 import { findListeningHandle, type ListeningHandle } from '../../shared/ipc/listening-handle.ts'
 import { isMissingAddress, resolveListenAddresses } from '../../shared/listen-addresses.ts'
 import { http } from '../../shared/node-http.ts'
@@ -54,8 +54,11 @@ export interface Listener {
   stopAccepting(): Promise<void>
   /** Opens a connection in memory in the name of the client of another one. */
   connect: ConnectLocally
-  /** Closes the idle connections, waits a moment for the busy ones, then ends them. */
-  close(): Promise<void>
+  /**
+   * Closes the idle connections, waits a moment for the busy ones, then ends them. With `keptIdleMs` idle connections stay open for so many
+   * milliseconds (at most the moment): what their clients have sent meanwhile is answered, where a closed connection would be reset.
+   */
+  close(keptIdleMs?: number): Promise<void>
 }
 
 type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
@@ -190,8 +193,11 @@ export function createListener(
     return server
   }
 
+  /** Right after the event loop has polled, what clients have sent is read, and its connection is idle no longer. */
   function sweepIdle(): void {
-    for (const server of servers) server.closeIdleConnections()
+    setImmediate(() => {
+      for (const server of servers) server.closeIdleConnections()
+    })
   }
 
   function stopAccepting(): Promise<void> {
@@ -252,13 +258,21 @@ export function createListener(
     },
     stopAccepting,
     connect,
-    async close() {
+    async close(keptIdleMs = 0) {
+      const share = shareDeadline(CLOSE_GRACE_MS)
       await stopAccepting()
-      const lastConnectionClosed = Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
+      // An HTTP server would close its idle connections at once.
+      const whenClosed = servers.map(server => new Promise(closed => NetServer.prototype.close.call(server, closed)))
+      const lastConnectionClosed = Promise.all(whenClosed)
+      if (keptIdleMs > 0) await withDeadline(lastConnectionClosed, share(keptIdleMs))
+      sweepIdle()
       const idleSweep = setInterval(sweepIdle, IDLE_SWEEP_MS)
-      await withDeadline(lastConnectionClosed, CLOSE_GRACE_MS)
+      await withDeadline(lastConnectionClosed, share(CLOSE_GRACE_MS))
       clearInterval(idleSweep)
-      for (const server of servers) server.closeAllConnections()
+      for (const server of servers) {
+        server.close()
+        server.closeAllConnections()
+      }
     }
   }
 }

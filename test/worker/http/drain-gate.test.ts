@@ -5,6 +5,7 @@ import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { get, post } from '../../support/client.ts'
 import { mountOperation } from '../../support/operations.ts'
+import { waitUntil } from '../../support/processes.ts'
 import { type Handler, openConnection, signalled, startApplication } from './support.ts'
 
 function mount(handler: Handler) {
@@ -152,6 +153,18 @@ t.test('a request that runs when the drain starts ends normally; only then is th
   t.same(json, { done: true })
   await idle
   t.equal(drainGate.activeRequests, 0)
+})
+
+t.test('idle connections are kept open behind the start of a drain, and behind the end of what ran then', async t => {
+  const { drainGate, response, finish } = await startWaiting(t, '/v1/messages')
+  t.equal(drainGate.keptIdleMs, 0, 'not before the drain')
+  drainGate.startDraining()
+  t.ok(drainGate.keptIdleMs > 0)
+  await waitUntil(() => drainGate.keptIdleMs === 0, 'the time is over')
+  const idle = drainGate.whenIdle().then(() => drainGate.keptIdleMs)
+  finish()
+  await response
+  t.ok((await idle) > 0, 'the time begins again')
 })
 
 t.test('operations 58: at the deadline a running request is aborted and gets the 503 of its family', async t => {

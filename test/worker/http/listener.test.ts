@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { startEventStream } from '../../../worker/http/event-stream.ts'
 import { createListener } from '../../../worker/http/listener.ts'
 import { sendJson } from '../../../worker/http/respond.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -96,6 +97,32 @@ t.test(
     t.notOk(idle?.socket.destroyed, 'an idle connection stays open')
     await listener.close()
     await idle?.closed
+  }
+)
+
+t.test(
+  'a request behind a stream that began before the drain is refused, not reset, while the worker closes (I5)',
+  async t => {
+    const { promise: began, resolve: begin } = signalled<ReturnType<typeof startEventStream>>()
+    const { listener, port, drainGate } = await startApplication(t, {
+      routes: messagesRoute((_request, reply) => begin(startEventStream(reply)))
+    })
+    const post = 'POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n'
+    const { socket, waitFor, closed } = await openConnection(t, port)
+    socket.write(post)
+    const stream = await began
+    t.match(await waitFor(/\r\n\r\n/), /connection: keep-alive/i)
+    drainGate.startDraining()
+    stream.end()
+    await drainGate.whenIdle()
+    const closing = listener.close()
+    await waitFor(/\r\n0\r\n\r\n/)
+    // The connection is idle for some turns of the event loop before the client sends.
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(resolve => setImmediate(resolve))
+    socket.write(post)
+    t.match(await waitFor(/gateway_shutting_down/), /HTTP\/1.1 503 .*connection: close/is)
+    await closed
+    await closing
   }
 )
 
