@@ -1,8 +1,31 @@
 // The import rules: supervisor and worker import from shared, never the other way, and protocol codecs import no I/O module.
 const io = '^(node:)?(net|http|https|http2|tls|dns|fs|fs/promises|dgram|cluster|child_process|worker_threads)$'
 
-/** The rooms of a worker in the order of their floors: each imports only rooms before it, types included. */
-const rooms = [
+/** The rooms of each plane in the order of their floors: each imports only rooms before it, types included. */
+const supervisorRooms = [
+  'config-file',
+  'files',
+  'listening',
+  'lifecycle',
+  'processes',
+  'postgres',
+  'writer',
+  'store',
+  'limits',
+  'services',
+  'keys',
+  'prices',
+  'profile',
+  'startup-checks',
+  'demo',
+  'plan',
+  'workers',
+  'metrics',
+  'host',
+  'steps'
+]
+
+const workerRooms = [
   'normalized',
   'performance',
   'limits',
@@ -24,6 +47,16 @@ const rooms = [
   'execution',
   'routes'
 ]
+
+function floorRules(plane, rooms) {
+  return rooms.map((room, floor) => ({
+    name: `${plane}-${room}-imports-no-higher-room`,
+    severity: 'error',
+    from: { path: `^${plane}/${room}/` },
+    // Files at the root of a plane assemble the rooms, so they are above all of them.
+    to: { path: [`^${plane}/[^/]+\\.ts$`, ...rooms.slice(floor + 1).map(higher => `^${plane}/${higher}/`)] }
+  }))
+}
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -58,13 +91,8 @@ export default {
       from: { path: '^worker/normalized/' },
       to: { pathNot: '^worker/normalized/' }
     },
-    ...rooms.map((room, floor) => ({
-      name: `${room}-imports-no-higher-room`,
-      severity: 'error',
-      from: { path: `^worker/${room}/` },
-      // Files at the root of the worker assemble the rooms, so they are above all of them.
-      to: { path: ['^worker/[^/]+\\.ts$', ...rooms.slice(floor + 1).map(higher => `^worker/${higher}/`)] }
-    })),
+    ...floorRules('supervisor', supervisorRooms),
+    ...floorRules('worker', workerRooms),
     {
       name: 'codecs-and-decisions-do-no-io',
       severity: 'error',

@@ -2,9 +2,9 @@
 // Entry of the gateway: arguments to a command, a command to an exit code. What is imported here also loads on an old Node.
 import { readRequiredNode, readVersion } from '../shared/version.ts'
 import { enableCompileCache } from './compile-cache.ts'
-import { EXIT_CODES } from './exit-codes.ts'
+import { EXIT_CODES } from './lifecycle/exit-codes.ts'
+import { catchSignals } from './lifecycle/signals.ts'
 import { findNodeProblem } from './node-version.ts'
-import { catchSignals } from './signals.ts'
 
 // Before anything else is loaded, so that no signal finds the default handler.
 const signals = catchSignals()
@@ -23,7 +23,7 @@ if (nodeProblem !== undefined) {
 }
 
 enableCompileCache(process.env)
-const { parseCommandLine, USAGE } = await import('./command-line.ts')
+const { parseCommandLine, USAGE } = await import('./plan/command-line.ts')
 const writeUsage = () => process.stderr.write(USAGE)
 const command = parseCommandLine(process.argv.slice(2))
 switch (command.kind) {

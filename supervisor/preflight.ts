@@ -3,9 +3,9 @@
 import { createStartupErrorDocument } from '../shared/documents.ts'
 import { createInspectDocument } from '../shared/inspect-document.ts'
 import { StartupError } from '../shared/startup-error.ts'
-import type { ExitCode } from './exit-codes.ts'
-import { exitCodeBeforeStart } from './lifecycle.ts'
-import { type PlanSources, planRuntime, readVariables } from './runtime-plan.ts'
+import type { ExitCode } from './lifecycle/exit-codes.ts'
+import { exitCodeBeforeStart } from './lifecycle/lifecycle.ts'
+import { type PlanSources, planRuntime, readVariables } from './plan/runtime-plan.ts'
 
 export interface PreflightResult {
   readonly exitCode: ExitCode

@@ -1,6 +1,6 @@
 // The keys file of a start, which can be read again while the gateway serves (keys.md 1).
 import type { Settings } from '../../shared/settings.ts'
-import { expandPath } from '../profile/path.ts'
+import { expandPath } from '../config-file/path.ts'
 import { type KeysContext, type LoadedKeys, loadKeys } from './load.ts'
 
 export interface KeysFile {

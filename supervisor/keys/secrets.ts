@@ -1,8 +1,7 @@
 // Reads the secrets that a keys file names and keeps their digests alone (keys.md 1).
 import { hash } from 'node:crypto'
-import { readRegularText } from '../pem-files.ts'
-import { readVariable, type VariableLookup } from '../profile/secrets.ts'
-import { FILE_SUFFIX } from '../profile/variables.ts'
+import { FILE_SUFFIX, readVariable, type VariableLookup } from '../config-file/variable.ts'
+import { readRegularText } from '../files/pem-files.ts'
 import type { SecretContent } from './schema.ts'
 
 const SECRET_LENGTH_MIN = 16

@@ -2,10 +2,10 @@
 import { createKeyRing } from '../../shared/keys/key-ring.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { readCommit, readVersion } from '../../shared/version.ts'
-import { writeAddress } from '../address.ts'
 import type { KeysSource } from '../keys/keys-in-force.ts'
-import type { RuntimePlan } from '../runtime-plan.ts'
-import { toListenFailure } from '../start-failure.ts'
+import { toListenFailure } from '../lifecycle/start-failure.ts'
+import { writeAddress } from '../listening/address.ts'
+import type { RuntimePlan } from '../plan/runtime-plan.ts'
 import { listenForScrapes, type MetricsListener } from './listener.ts'
 import { createSupervisorMetrics, type SupervisorMetrics } from './supervisor-metrics.ts'
 

@@ -2,7 +2,7 @@
 // of failing every call (providers.md 1). The workers read them again when they change.
 import { checkKeyPair, type Refuse, readCertificates } from '../../shared/pem.ts'
 import type { ProviderProfile } from '../../shared/profile.ts'
-import { readLastingText } from '../pem-files.ts'
+import { readLastingText } from '../files/pem-files.ts'
 import type { ReferenceProblem } from './secrets.ts'
 import { findServiceAccountProblem } from './service-account.ts'
 

@@ -11,11 +11,12 @@ import { listRouted } from '../../shared/profile-routes.ts'
 import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
 import { type IssuePath, writeIssuePath } from '../config-file/issue-path.ts'
 import { type ConfigFileKind, readConfigFile } from '../config-file/read.ts'
+import type { VariableLookup } from '../config-file/variable.ts'
 import { findDestinationProblem, findUrlProblem } from './destination.ts'
 import { readProfileDocument } from './document.ts'
 import { findFileProblems } from './files.ts'
 import { findPolicyProblem, isNetworkPolicy, UNKNOWN_POLICY } from './policies.ts'
-import { type ReferenceProblem, readSecrets, type VariableLookup } from './secrets.ts'
+import { type ReferenceProblem, readSecrets } from './secrets.ts'
 
 export const PROFILE_FILE: ConfigFileKind = { code: 'invalid_profile_schema', subject: 'Provider profile config' }
 

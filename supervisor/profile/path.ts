@@ -1,9 +1,9 @@
 // Which provider profile file was chosen: by flag, by variable, by both when they mean the same
 // file (bridge.md 1.2).
 import { realpathSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { StartupError } from '../../shared/startup-error.ts'
+import { expandPath } from '../config-file/path.ts'
 
 export interface ProfilePathSources {
   /** Value of `--config`. */
@@ -30,11 +30,6 @@ export function resolveProfilePath(sources: ProfilePathSources): string | undefi
 
 function resolvePath(text: string): string {
   return followLinks(expandPath(text))
-}
-
-/** The absolute path of a configuration file, links not followed. */
-export function expandPath(text: string): string {
-  return resolve(text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : text)
 }
 
 /** The real path as far as it exists: a file that is not there yet is still the same file under every spelling. */

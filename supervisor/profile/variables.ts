@@ -3,23 +3,16 @@
 import { isHeaderValue } from '../../shared/header-value.ts'
 import type { ProfileAuth, ProviderProfile, TextOrVariable } from '../../shared/profile.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
+import { FILE_SUFFIX, type SecretVariable } from '../config-file/variable.ts'
 import { findServiceAccountProblem } from './service-account.ts'
 
 /** A variable of a profile. Several members may name the same one. */
-export interface ProfileVariable {
-  readonly name: string
+export interface ProfileVariable extends SecretVariable {
   /** The member that names it, below the profile. Names of headers and parameters are content of the file. */
   readonly place: IssuePath
   /** It is the credential of the profile; otherwise it is found by its name. */
   readonly isCredential?: true
-  /** The profile works without it. */
-  readonly isOptional?: true
-  /** What its value must be; undefined for a value that can be used. */
-  findProblem(value: string): string | undefined
 }
-
-/** The suffix of the variable that names a file with the value, as for settings (bridge.md 2). */
-export const FILE_SUFFIX = '_FILE'
 
 export function listVariables(profile: ProviderProfile): ProfileVariable[] {
   const { auth, credentialEnv, proxyCredentialEnv, headers = {}, query = {} } = profile

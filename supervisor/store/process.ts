@@ -4,7 +4,7 @@ import { EXCHANGE_MS_MAX, type SharedCounters } from '../../shared/limits/shared
 import { readStoreDsn, readStoreKey } from '../../shared/memory/dsn.ts'
 import { hostNowMs } from '../../shared/memory/frames.ts'
 import { listStoreSecrets, readStoreSettings, type StoreSettings } from '../../shared/settings/store-settings.ts'
-import type { RunningService, Service, ServiceFailure, ServiceStart } from '../service-process.ts'
+import type { RunningService, Service, ServiceFailure, ServiceStart } from '../processes/service-process.ts'
 import { type OpenEngine, StoreOpenError } from './engine.ts'
 import { openEngine } from './open-engine.ts'
 import { createStoreServer } from './server.ts'

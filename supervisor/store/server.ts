@@ -11,7 +11,7 @@ import {
   writeFrame
 } from '../../shared/memory/frames.ts'
 import type { StoreOperation } from '../../shared/memory/store.ts'
-import { createSocketServer, type SocketServer } from '../socket-server.ts'
+import { createSocketServer, type SocketServer } from '../processes/socket-server.ts'
 
 /** Questions of one worker at a time. Further ones wait in the socket, then in the worker. */
 const QUESTIONS_MAX = 64

@@ -3,7 +3,7 @@
 import { withDeadline } from '../../shared/deadline.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import { listWriterSecrets, readWriterSettings } from '../../shared/settings/writer-settings.ts'
-import type { RunningService, Service, ServiceFailure, ServiceStart } from '../service-process.ts'
+import type { RunningService, Service, ServiceFailure, ServiceStart } from '../processes/service-process.ts'
 import { createDropLog } from './drop-log.ts'
 import { type OpenSinks, openSinks, type SinkCounters, SinkOpenError } from './open-sinks.ts'
 import { startRetention } from './retention.ts'

@@ -18,7 +18,7 @@ import {
 } from '../../shared/traffic/messages.ts'
 import type { TrafficSummary } from '../../shared/traffic/query.ts'
 import type { TrafficRecord } from '../../shared/traffic/record.ts'
-import { createSocketServer, type SocketServer } from '../socket-server.ts'
+import { createSocketServer, type SocketServer } from '../processes/socket-server.ts'
 
 /** A question that has no answer. */
 export class QuestionFailedError extends Error {

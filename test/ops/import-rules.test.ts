@@ -1,7 +1,8 @@
 // Breaks the import rules in small trees of files, because dependency-cruiser reports success when it cannot read the modules
 // (ADR 2026-11-21-import-rules-through-swc).
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { runClean } from '../support/run-clean.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
@@ -51,7 +52,7 @@ t.test('each import that the design forbids is reported, for types and for value
       'worker/bridge/b.ts'
     ],
     [
-      'protocols-imports-no-higher-room',
+      'worker-protocols-imports-no-higher-room',
       'worker/protocols/x/a.ts',
       "import { value } from '../../providers/b.ts'",
       'worker/providers/b.ts'
@@ -63,12 +64,23 @@ t.test('each import that the design forbids is reported, for types and for value
       'worker/protocols/x/b.ts'
     ],
     [
-      'http-imports-no-higher-room',
+      'worker-http-imports-no-higher-room',
       'worker/http/a.ts',
       "import type { value } from '../routes/b.ts'",
       'worker/routes/b.ts'
     ],
-    ['routes-imports-no-higher-room', 'worker/routes/a.ts', "import { value } from '../app.ts'", 'worker/app.ts'],
+    [
+      'worker-routes-imports-no-higher-room',
+      'worker/routes/a.ts',
+      "import { value } from '../app.ts'",
+      'worker/app.ts'
+    ],
+    [
+      'supervisor-processes-imports-no-higher-room',
+      'supervisor/processes/a.ts',
+      "import type { value } from '../workers/b.ts'",
+      'supervisor/workers/b.ts'
+    ],
     [
       'only-the-registries-know-the-kinds',
       'worker/execution/a.ts',
@@ -121,4 +133,18 @@ t.test('a library that signs may be imported when it is used, and not before', a
       .map(({ from }) => from),
     ['worker/providers/eager.ts']
   )
+})
+
+t.test('every folder of a plane has its floor', async t => {
+  const config = pathToFileURL(join(root, '.dependency-cruiser.mjs')).href
+  const { default: rules } = (await import(config)) as { default: { forbidden: Array<{ name: string }> } }
+  const names = rules.forbidden.map(({ name }) => name)
+  for (const plane of ['supervisor', 'worker']) {
+    const folders = readdirSync(join(root, plane), { withFileTypes: true }).filter(entry => entry.isDirectory())
+    const missing = folders.filter(({ name }) => !names.includes(`${plane}-${name}-imports-no-higher-room`))
+    t.strictSame(
+      missing.map(({ name }) => name),
+      []
+    )
+  }
 })

@@ -5,7 +5,7 @@ import { Ajv } from 'ajv'
 import t from 'tap'
 import { parse } from 'yaml'
 import { keysSchemaFile, renderKeysSchema } from '../../ops/docs/keys-schema.ts'
-import { planRuntime } from '../../supervisor/runtime-plan.ts'
+import { planRuntime } from '../../supervisor/plan/runtime-plan.ts'
 
 const example = join(import.meta.dirname, '../../ops/examples/keys.yaml')
 const text = readFileSync(example, 'utf8')

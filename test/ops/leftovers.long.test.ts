@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..')
 const sample = [
   'test/shared/logging.test.ts',
   'test/shared/settings.test.ts',
-  'test/supervisor/log-rotation.test.ts',
+  'test/supervisor/files/log-rotation.test.ts',
   'test/supervisor/preflight.test.ts',
   'test/end-to-end/responses-late-thread.test.ts'
 ]

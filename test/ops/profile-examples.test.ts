@@ -7,7 +7,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { renderProfileSchema, schemaFile } from '../../ops/docs/profile-schema.ts'
 import { createInspectDocument } from '../../shared/inspect-document.ts'
-import { planRuntime } from '../../supervisor/runtime-plan.ts'
+import { planRuntime } from '../../supervisor/plan/runtime-plan.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
 const folder = join(import.meta.dirname, '../../ops/examples')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parseSettings } from '../../shared/settings.ts'
-import { EXIT_CODES } from '../../supervisor/exit-codes.ts'
+import { EXIT_CODES } from '../../supervisor/lifecycle/exit-codes.ts'
 import { whyWithout } from '../support/programs.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { countThreads, countWorkers, planMemory, planWriterRecords } from '../../shared/memory-plan.ts'
 import { parseSettings } from '../../shared/settings.ts'
-import { planAllocator } from '../../supervisor/allocator.ts'
+import { planAllocator } from '../../supervisor/processes/allocator.ts'
 import { listMemoryWarnings } from '../../supervisor/startup-checks/memory.ts'
 
 const MEBIBYTE = 1024 * 1024

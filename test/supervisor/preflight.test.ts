@@ -3,9 +3,9 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { StartupError } from '../../shared/startup-error.ts'
-import type { StartOptions } from '../../supervisor/command-line.ts'
+import type { StartOptions } from '../../supervisor/plan/command-line.ts'
+import { type PlanSources, planRuntime } from '../../supervisor/plan/runtime-plan.ts'
 import { inspectConfiguration } from '../../supervisor/preflight.ts'
-import { type PlanSources, planRuntime } from '../../supervisor/runtime-plan.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 
 const start: StartOptions = { variables: {}, isDemo: false }

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { settingNames, settingsTable } from '../../shared/settings/table.ts'
-import { planRuntime, type RuntimePlan } from '../../supervisor/runtime-plan.ts'
+import { planRuntime, type RuntimePlan } from '../../supervisor/plan/runtime-plan.ts'
 
 /** The oldest version that the chart installs on, and the newest known one. */
 export const KUBERNETES_VERSIONS = ['1.29', '1.37'] as const

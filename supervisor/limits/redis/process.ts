@@ -1,7 +1,7 @@
 // The process of shared limits as a service of the supervisor: holds the connection to Redis or Valkey, and closes it.
 import { readRedisUrl } from '../../../shared/limits/redis-url.ts'
 import { listLimitsSecrets, readLimitsSettings } from '../../../shared/settings/limits-settings.ts'
-import type { RunningService, Service, ServiceFailure, ServiceStart } from '../../service-process.ts'
+import type { RunningService, Service, ServiceFailure, ServiceStart } from '../../processes/service-process.ts'
 import { createRedisCounters } from './client.ts'
 import { COUNTER_TIMES } from './exchange-format.ts'
 

@@ -2,8 +2,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { chooseDemoPort, DEMO_CREDENTIALS } from '../../../supervisor/demo-upstream.ts'
-import { planRuntime } from '../../../supervisor/runtime-plan.ts'
+import { chooseDemoPort, DEMO_CREDENTIALS } from '../../../supervisor/demo/demo-upstream.ts'
+import { planRuntime } from '../../../supervisor/plan/runtime-plan.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { baseAlias, createFileInspector, inspect, nativeProfile, v2 } from './support.ts'
 

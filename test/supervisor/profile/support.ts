@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { StartOptions } from '../../../supervisor/command-line.ts'
+import type { StartOptions } from '../../../supervisor/plan/command-line.ts'
 import { inspectConfiguration } from '../../../supervisor/preflight.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { StartupError } from '../../../shared/startup-error.ts'
-import { planRuntime } from '../../../supervisor/runtime-plan.ts'
+import { planRuntime } from '../../../supervisor/plan/runtime-plan.ts'
 import { warnOfMissingCredentials } from '../../../supervisor/startup-checks/upstream.ts'
 
 t.test('a start without any credentials of the default upstream is warned about', async t => {
