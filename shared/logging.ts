@@ -5,7 +5,7 @@ import pino, { type Logger as PinoLogger } from 'pino'
 import { type DestinationOptions, openDestinations } from './logging/destinations.ts'
 import { createLogMethod } from './logging/log-method.ts'
 import { createPlainLines, type WritePlainLine } from './logging/plain-lines.ts'
-import { createRedactor } from './redaction.ts'
+import { createRedactor } from './secrets/redaction.ts'
 import type { Settings } from './settings.ts'
 
 export type { LogOutput } from './logging/destinations.ts'

@@ -1,8 +1,8 @@
 // Concurrency limits per model: a semaphore for each, and which process holds its slots
 // (operations.md 3.7). The supervisor has one pool for the host; a gateway without a supervisor has
 // its own.
-import type { ProviderProfile } from './profile.ts'
-import { listDestinations } from './profile-routes.ts'
+import type { ProviderProfile } from './profile/profile.ts'
+import { listDestinations } from './profile/profile-routes.ts'
 import { createSemaphore, type Semaphore } from './semaphore.ts'
 import type { Settings } from './settings.ts'
 

@@ -1,7 +1,7 @@
 // The preflight: checks a configuration exactly as a start would and writes the result as one
 // document. It opens no socket, no database and no log file (bridge.md 1.3).
-import { createStartupErrorDocument } from '../shared/documents.ts'
-import { createInspectDocument } from '../shared/inspect-document.ts'
+import { createStartupErrorDocument } from '../shared/documents/documents.ts'
+import { createInspectDocument } from '../shared/documents/inspect-document.ts'
 import { StartupError } from '../shared/startup-error.ts'
 import type { ExitCode } from './lifecycle/exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle/lifecycle.ts'

@@ -1,5 +1,6 @@
 // The process side of a worker: waits for its configuration, runs the application, and follows the supervisor's messages until it
 // exits.
+
 import { readCompactionKey } from '../shared/compaction-key.ts'
 import { type ChildHost, createProcessHost } from '../shared/ipc/child-host.ts'
 import { handleMessage, type SupervisorMessageHandlers } from '../shared/ipc/handlers.ts'
@@ -15,11 +16,11 @@ import {
   type WorkerMessageFields
 } from '../shared/ipc/messages.ts'
 import { createRuntimeLog, type RuntimeLog } from '../shared/logging.ts'
-import { computeConfigRevision } from '../shared/profile-revision.ts'
+import { computeConfigRevision } from '../shared/profile/profile-revision.ts'
 import { listSecretTexts } from '../shared/settings/effective.ts'
 import { readTransferredCredentials, readTransferredSettings } from '../shared/settings/transfer.ts'
 import { SettingsError } from '../shared/settings.ts'
-import { matrixRevision } from '../shared/support-matrix.ts'
+import { matrixRevision } from '../shared/support/support-matrix.ts'
 import type { WorkerApp, WorkerAppOptions } from './app.ts'
 import { type ChannelMessage, createControlChannel, type RemoteControlChannel } from './control/control-channel.ts'
 import type { LimitsChannel, LimitsMessage } from './control/limits-channel.ts'

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FEATURE_NAMES } from '../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../shared/profile/profile.ts'
 import type { BodyShape } from './bodies.ts'
 
 /** The variable with the provider's key. */

@@ -1,5 +1,5 @@
 // Makes a test fixture of a stored traffic record: what was asked and what came back, without what names a caller or a moment.
-import { createRedactor } from '../../shared/redaction.ts'
+import { createRedactor } from '../../shared/secrets/redaction.ts'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 
 export interface RecordFixture {

@@ -1,5 +1,5 @@
 // What a worker is sent for a catalog refresh that it asked for.
-import type { CatalogReply } from '../catalog-record.ts'
+import type { CatalogReply } from '../catalog/catalog-record.ts'
 import type { ContentOf, SupervisorMessageFields } from './messages.ts'
 
 type CatalogReplyKind = 'catalog-lease' | 'catalog-result' | 'catalog-unavailable'

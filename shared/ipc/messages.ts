@@ -5,7 +5,7 @@ import { keySet } from '../keys/key-set.ts'
 import { keyUsage } from '../limits/leases.ts'
 import { METRICS_FORMATS, type MetricsFormat } from '../metrics/format.ts'
 import { priceList } from '../prices.ts'
-import { isTargetKey, isTargetRest } from '../target-rests.ts'
+import { isTargetKey, isTargetRest } from '../profile/target-rests.ts'
 import {
   type ContentOf,
   type FieldsOf,

@@ -6,7 +6,7 @@ import {
   type CatalogModels,
   type CatalogSnapshot,
   EXTERNAL_MODELS_MAX
-} from '../catalog.ts'
+} from '../catalog/catalog.ts'
 import { price } from '../prices.ts'
 import {
   OUTPUT_LIMIT_FIELDS,
@@ -16,11 +16,11 @@ import {
   type ProviderProfile,
   STATE_KEEPERS,
   UNSUPPORTED_MODES
-} from '../profile.ts'
+} from '../profile/profile.ts'
+import { isTargetRest, type TargetRest } from '../profile/target-rests.ts'
 import { FAILURE_CLASSES_MAX, type ProviderHealth } from '../provider-health.ts'
 import { RUNNING_REQUESTS_MAX, type RunningRequest } from '../running-request.ts'
-import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support-vocabulary.ts'
-import { isTargetRest, type TargetRest } from '../target-rests.ts'
+import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../support/support-vocabulary.ts'
 
 export const revision = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 export const revisions = z.object({ config: revision, matrix: revision })

@@ -1,9 +1,9 @@
 // The API keys that a gateway admits: those of its settings, and those of the keys file that is in force (keys.md 1 and 2). One ring is in
 // each process that checks keys; it holds digests, and the texts that have matched.
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { PresentedKey } from '../api-key.ts'
 import { LIMIT_NAMES, type LimitName } from '../limits/leases.ts'
-import type { Secret } from '../secret.ts'
+import type { PresentedKey } from '../secrets/api-key.ts'
+import type { Secret } from '../secrets/secret.ts'
 import { type KeyLimits, LIMIT_MEMBERS, readKeyLimits } from './key-limits.ts'
 import type { GatewayKey, KeySet } from './key-set.ts'
 import { type ModelScope, readModelScope } from './model-scope.ts'

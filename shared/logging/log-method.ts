@@ -1,7 +1,7 @@
 // What happens to each log call before its line is written: redaction, limits of equal warnings, errors as plain members.
 import { format } from 'node:util'
 import type { LogFn, Logger } from 'pino'
-import type { Redactor } from '../redaction.ts'
+import type { Redactor } from '../secrets/redaction.ts'
 import { DEBUG_LEVEL, WARN_LEVEL } from './levels.ts'
 import { createWarningLimiter } from './warning-limiter.ts'
 

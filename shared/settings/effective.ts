@@ -1,8 +1,8 @@
 // Describes the settings for the log: the effective values without secrets, and the security
 // posture (operations.md 5).
 import type { JsonObject, JsonValue } from '../json.ts'
-import { createRedactor, REDACTED } from '../redaction.ts'
-import { Secret } from '../secret.ts'
+import { createRedactor, REDACTED } from '../secrets/redaction.ts'
+import { Secret } from '../secrets/secret.ts'
 import { isAuthRequired, readSetting, type Settings } from '../settings.ts'
 import { settingNames, settingsTable } from './table.ts'
 

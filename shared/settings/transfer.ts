@@ -1,7 +1,7 @@
 // Validated settings as plain data on their way to another process: a structured clone would drop what a `Secret` holds, so secrets
 // travel as texts and become `Secret` again at the other end. Raw variables and defaults are read by the supervisor alone.
-import { createCredentials, type ProfileCredentials } from '../profile.ts'
-import { Secret } from '../secret.ts'
+import { createCredentials, type ProfileCredentials } from '../profile/profile.ts'
+import { Secret } from '../secrets/secret.ts'
 import { assembleSettings, readSetting, type SettingIssue, type Settings, SettingsError } from '../settings.ts'
 import { type SettingName, settingNames, settingsTable } from './table.ts'
 

@@ -1,12 +1,12 @@
 // The types of settings: how each is parsed from the text of a variable, and its name in the reference table.
 import { isIP, isIPv6 } from 'node:net'
 import { z } from 'zod'
-import { readAddressRange } from '../addresses.ts'
-import { canonicalDestination } from '../destination.ts'
-import { spellHost } from '../local-hosts.ts'
-import { MACHINE_TEXT_MAX } from '../machine-document.ts'
-import { readOriginPattern } from '../origin-pattern.ts'
-import { Secret } from '../secret.ts'
+import { MACHINE_TEXT_MAX } from '../documents/machine-document.ts'
+import { readAddressRange } from '../net/addresses.ts'
+import { canonicalDestination } from '../net/destination.ts'
+import { spellHost } from '../net/local-hosts.ts'
+import { readOriginPattern } from '../net/origin-pattern.ts'
+import { Secret } from '../secrets/secret.ts'
 
 /** Parses one type of value. Its error messages describe the expected value and never repeat the given text. */
 export interface SettingType<T> {

@@ -1,6 +1,6 @@
 // The settings that the writer of the traffic log gets: those of its sinks and of its log. Keys of clients and of providers are not among
 // them, so that a fault in the writer or in a database driver cannot show them.
-import { Secret } from '../secret.ts'
+import { Secret } from '../secrets/secret.ts'
 import { assembleSettings, type Settings, type SettingsKey } from '../settings.ts'
 import type { SettingName } from './table.ts'
 import { readTransferredValues, type TransferredSettings, writeTransferredSettings } from './transfer.ts'

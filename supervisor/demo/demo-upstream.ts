@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
 
 /** The upstream normally listens within a fraction of a second. */
 const START_TIMEOUT_MS = 20_000

@@ -6,9 +6,9 @@ import {
   type CatalogFailure,
   type CatalogModels,
   type CatalogSnapshot
-} from '../../shared/catalog.ts'
-import type { CatalogComposition } from '../../shared/catalog-composition.ts'
-import { type CatalogTicket, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog-record.ts'
+} from '../../shared/catalog/catalog.ts'
+import type { CatalogComposition } from '../../shared/catalog/catalog-composition.ts'
+import { type CatalogTicket, catalogBackoffMs, createCatalogRecord } from '../../shared/catalog/catalog-record.ts'
 import { writeCatalogReply } from '../../shared/ipc/catalog-reply.ts'
 import type { MessageSender, WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../../shared/ipc/messages.ts'

@@ -11,7 +11,7 @@ import {
   type SlotUsage,
   slotLimitsFrom
 } from '../../shared/model-slots.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
 
 export interface ConcurrencyBroker {
   /** For the messages about slots. */

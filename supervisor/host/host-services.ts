@@ -1,7 +1,7 @@
 // What the workers of a host share through the supervisor: slots, the catalog, health of providers, rests of targets, the list of
 // running requests, and limits of keys. A further one is added here.
 
-import { createCatalogComposition } from '../../shared/catalog-composition.ts'
+import { createCatalogComposition } from '../../shared/catalog/catalog-composition.ts'
 import type { ConfigureMessage } from '../../shared/ipc/messages.ts'
 import type { SharedCounters } from '../../shared/limits/shared-counters.ts'
 import type { Logger } from '../../shared/logging.ts'

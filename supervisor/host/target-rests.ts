@@ -2,9 +2,9 @@
 
 import type { MessageSender, WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
 import type { SupervisorMessageContent } from '../../shared/ipc/messages.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
-import { createRestBoard, type RestBoard } from '../../shared/rest-board.ts'
-import { listTargetKeys } from '../../shared/target-rests.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
+import { createRestBoard, type RestBoard } from '../../shared/profile/rest-board.ts'
+import { listTargetKeys } from '../../shared/profile/target-rests.ts'
 
 export type TargetMessageKind = 'target-rest' | 'target-restore' | 'target-trial' | 'target-trial-ended'
 

@@ -1,7 +1,7 @@
 // Makes sure that the port is free before workers share it. With port sharing in the kernel a second gateway on the same port
 // would bind without an error and get half of the connections, so the port is probed without sharing.
 import { createServer, type Server } from 'node:net'
-import { isMissingAddress, resolveListenAddresses } from '../../shared/listen-addresses.ts'
+import { isMissingAddress, resolveListenAddresses } from '../../shared/net/listen-addresses.ts'
 
 export interface PortReservation {
   readonly port: number

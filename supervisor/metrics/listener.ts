@@ -3,13 +3,13 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { findAdminKey, findApiKey } from '../../shared/api-key.ts'
 import { createKeyRing, DEFAULT_KEY_NAME, type KeyRing, readKeyState } from '../../shared/keys/key-ring.ts'
-import { isLoopbackBinding } from '../../shared/listen-addresses.ts'
-import { createHostTest, isLoopbackOrigin, isOriginOf } from '../../shared/local-hosts.ts'
 import type { Logger } from '../../shared/logging.ts'
 import { chooseMetricsFormat, METRICS_CONTENT_TYPES, type MetricsFormat } from '../../shared/metrics/format.ts'
-import { http } from '../../shared/node-http.ts'
+import { isLoopbackBinding } from '../../shared/net/listen-addresses.ts'
+import { createHostTest, isLoopbackOrigin, isOriginOf } from '../../shared/net/local-hosts.ts'
+import { http } from '../../shared/net/node-http.ts'
+import { findAdminKey, findApiKey } from '../../shared/secrets/api-key.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 
 /** As on the public port: no cache keeps it, and no browser takes a label for markup. */

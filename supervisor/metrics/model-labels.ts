@@ -2,11 +2,11 @@
 // operator configured (operations.md 7.4). A slot key holds a folded name, and clients may write
 // any.
 
-import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import type { CatalogSnapshot } from '../../shared/catalog/catalog.ts'
 import { createModelBound, OTHER_MODEL } from '../../shared/metrics/limits.ts'
 import { createSlotKey, foldModelName, modelOf } from '../../shared/model-slots.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
-import { listAliases, listDestinations, listPrefixedProfiles } from '../../shared/profile-routes.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
+import { listAliases, listDestinations, listPrefixedProfiles } from '../../shared/profile/profile-routes.ts'
 
 /** The names as of one catalog. */
 export interface ModelNames {

@@ -1,9 +1,9 @@
 // The series about each provider: what the calls of all workers have seen of it (operations.md 7.5).
 
-import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import type { CatalogSnapshot } from '../../shared/catalog/catalog.ts'
 import { labelProvider } from '../../shared/metrics/provider-label.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
 import type { ProviderHealth } from '../../shared/provider-health.ts'
 
 export interface ProviderSources {

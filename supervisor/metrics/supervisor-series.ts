@@ -1,11 +1,11 @@
 // The series that the supervisor knows: its own memory, the workers, readiness and drain, the
 // catalog, the concurrency limits of models, shared limits (operations.md 7.5). Loaded only when metrics are on.
 
-import type { CatalogSnapshot } from '../../shared/catalog.ts'
+import type { CatalogSnapshot } from '../../shared/catalog/catalog.ts'
 import { readProcessMemory } from '../../shared/metrics/process-memory.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
 import type { SlotUsage } from '../../shared/model-slots.ts'
-import { listRouted } from '../../shared/profile-routes.ts'
+import { listRouted } from '../../shared/profile/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { LifecycleState } from '../lifecycle/lifecycle.ts'
 import type { FleetCounts } from '../workers/fleet.ts'

@@ -2,10 +2,10 @@
 // configuration that was checked is the one that runs (field-lessons.md N3).
 import { resolve } from 'node:path'
 import type { KeySet } from '../../shared/keys/key-set.ts'
-import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
 import type { PriceList } from '../../shared/prices.ts'
-import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile.ts'
-import { computeConfigRevision } from '../../shared/profile-revision.ts'
+import { createNativeProfileSet, NATIVE_PROVIDER_KIND } from '../../shared/profile/native-profile.ts'
+import { createCredentials, type ProfileCredentials, type ProfileSet } from '../../shared/profile/profile.ts'
+import { computeConfigRevision } from '../../shared/profile/profile-revision.ts'
 import { describeBrokenNames, describeIgnoredLines, isUtf16, parseDotenv } from '../../shared/settings/dotenv.ts'
 import { describeUnknownName, listSpellings, type ResolvedVariables } from '../../shared/settings/resolve.ts'
 import { describeServiceLinks, splitServiceLinks } from '../../shared/settings/service-links.ts'
@@ -17,7 +17,7 @@ import {
   settingsFrom
 } from '../../shared/settings.ts'
 import { StartupError, type StartupErrorDetail } from '../../shared/startup-error.ts'
-import { matrixRevision } from '../../shared/support-matrix.ts'
+import { matrixRevision } from '../../shared/support/support-matrix.ts'
 import { readTextFile } from '../../shared/text-file.ts'
 import type { VariableLookup } from '../config-file/variable.ts'
 import { DEMO_CREDENTIALS } from '../demo/demo-upstream.ts'

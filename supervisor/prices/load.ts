@@ -1,7 +1,8 @@
 // Loads a prices file by the rules of profile files (keys.md 4).
-import { hasPrices } from '../../shared/price-finder.ts'
+
 import { DEFAULT_CURRENCY, type PriceList } from '../../shared/prices.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
+import { hasPrices } from '../../shared/profile/price-finder.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { expandPath } from '../config-file/path.ts'
 import { refuseProblems } from '../config-file/problems.ts'

@@ -1,6 +1,6 @@
 // The rules between the members that say how a provider is called (providers.md 1).
-import { isExternalKind } from '../../shared/profile-routes.ts'
-import type { ProviderKind } from '../../shared/support-vocabulary.ts'
+import { isExternalKind } from '../../shared/profile/profile-routes.ts'
+import type { ProviderKind } from '../../shared/support/support-vocabulary.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 import type { ProfileContent, ProfileContentV3 } from './schema.ts'
 

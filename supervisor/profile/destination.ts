@@ -2,8 +2,8 @@
 // the profile says (bridge.md 4.4, stage B; providers.md 1). Names are not resolved here; their
 // addresses are checked for each new connection.
 
-import { type AddressPolicy, allowsUrl, classifyHost, readAddressPolicy } from '../../shared/network-policy.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import { type AddressPolicy, allowsUrl, classifyHost, readAddressPolicy } from '../../shared/profile/network-policy.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
 
 /**
  * Returns why the destination of a profile is refused, or undefined when it is allowed. `hasZone` says that its host was written with an

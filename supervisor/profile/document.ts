@@ -1,6 +1,6 @@
 // Reads the content of a profile file in three steps: every member, then the rules between them,
 // then the profiles that it describes (bridge.md 4.2, 4.3, 4.6).
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
 import { StartupError } from '../../shared/startup-error.ts'
 import { type IssuePath, writeIssuePath } from '../config-file/issue-path.ts'
 import { type BrokenRule, findBrokenRule } from './rules.ts'

@@ -1,7 +1,7 @@
 // Proves that the files which a profile names can be used, so that a mistake stops the start instead
 // of failing every call (providers.md 1). The workers read them again when they change.
 import { checkKeyPair, type Refuse, readCertificates } from '../../shared/pem.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
 import { readLastingText } from '../files/pem-files.ts'
 import type { ReferenceProblem } from './secrets.ts'
 import { findServiceAccountProblem } from './service-account.ts'

@@ -1,13 +1,13 @@
 // Loads a profile file: reads it once, validates it, and takes the secrets that it names from the
 // environment (bridge.md 3 and 4).
-import { readAddressPolicy, readPolicyReference } from '../../shared/network-policy.ts'
+import { readAddressPolicy, readPolicyReference } from '../../shared/profile/network-policy.ts'
 import {
   createCredentials,
   type ProfileCredentials,
   type ProfileSet,
   type ProviderProfile
-} from '../../shared/profile.ts'
-import { listRouted } from '../../shared/profile-routes.ts'
+} from '../../shared/profile/profile.ts'
+import { listRouted } from '../../shared/profile/profile-routes.ts'
 import { StartupError, type StartupErrorCode } from '../../shared/startup-error.ts'
 import { type IssuePath, writeIssuePath } from '../config-file/issue-path.ts'
 import { type ConfigFileKind, readConfigFile } from '../config-file/read.ts'

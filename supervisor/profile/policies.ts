@@ -1,8 +1,8 @@
 // What a profile may say depends on its kind: the reviewed policies, and token counting
 // (bridge.md 4.2).
-import { LOOPBACK_POLICY, PRIVATE_POLICY } from '../../shared/network-policy.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
-import type { ProviderKind } from '../../shared/support-vocabulary.ts'
+import { LOOPBACK_POLICY, PRIVATE_POLICY } from '../../shared/profile/network-policy.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
+import type { ProviderKind } from '../../shared/support/support-vocabulary.ts'
 
 export const TLS_POLICY = 'system-default'
 /** Trusts the authorities of `ca_file` beside those of the system (providers.md 1). */

@@ -1,6 +1,6 @@
 // The rules of a profile file that concern more than one of its members (bridge.md 4.2, 4.3 and
 // 4.6; providers.md 1). Each returns the place of the first member that breaks it.
-import { isExternalKind } from '../../shared/profile-routes.ts'
+import { isExternalKind } from '../../shared/profile/profile-routes.ts'
 import type { StartupErrorCode } from '../../shared/startup-error.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 import { findCallProblem } from './call-rules.ts'

@@ -1,9 +1,9 @@
 // The members of a profile that say how its provider is called: network, TLS, proxy, credentials,
 // static parts of each request, times and bounds (providers.md 1).
 import { z } from 'zod'
-import { canonicalDestination } from '../../shared/destination.ts'
-import { isHeaderValue } from '../../shared/header-value.ts'
-import { MACHINE_TEXT_MAX } from '../../shared/machine-document.ts'
+import { MACHINE_TEXT_MAX } from '../../shared/documents/machine-document.ts'
+import { canonicalDestination } from '../../shared/net/destination.ts'
+import { isHeaderValue } from '../../shared/net/header-value.ts'
 import { DESTINATION_PATTERN, filePath, flag, identifier, requestText, variableName } from './schema-values.ts'
 
 /** Longest name of a header or a parameter, in characters. */

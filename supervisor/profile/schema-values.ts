@@ -1,8 +1,8 @@
 // The values that members of a profile file have in common, with the leniencies that existing files
 // rely on (bridge.md 4.2 to 4.4).
 import { z } from 'zod'
-import { canonicalDestination } from '../../shared/destination.ts'
-import { MACHINE_TEXT_MAX } from '../../shared/machine-document.ts'
+import { MACHINE_TEXT_MAX } from '../../shared/documents/machine-document.ts'
+import { canonicalDestination } from '../../shared/net/destination.ts'
 
 /** Longest text of an identifier or a label, in characters. */
 const LABEL_LENGTH_MAX = 256

@@ -1,7 +1,7 @@
 // The shape of a profile file in its three versions, with the leniencies that existing files rely
 // on (bridge.md 4.1 to 4.4). The schema for editors is generated from the same definition.
 import { z } from 'zod'
-import { LOOPBACK_POLICY, PRIVATE_POLICY } from '../../shared/network-policy.ts'
+import { LOOPBACK_POLICY, PRIVATE_POLICY } from '../../shared/profile/network-policy.ts'
 import {
   FEATURE_NAMES,
   OUTPUT_LIMIT_FIELDS,
@@ -10,9 +10,14 @@ import {
   type ProfileSchemaVersion,
   STATE_KEEPERS,
   UNSUPPORTED_MODES
-} from '../../shared/profile.ts'
-import { findIdleRemoval, PRESET_NAMES, REMOVABLE_FEATURES, writeRemoval } from '../../shared/profile-features.ts'
-import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support-vocabulary.ts'
+} from '../../shared/profile/profile.ts'
+import {
+  findIdleRemoval,
+  PRESET_NAMES,
+  REMOVABLE_FEATURES,
+  writeRemoval
+} from '../../shared/profile/profile-features.ts'
+import { PROVIDER_KINDS, SUPPORT_STATUSES } from '../../shared/support/support-vocabulary.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 import { pricing } from '../prices/pricing.ts'
 import { PUBLIC_POLICIES, TLS_POLICIES } from './policies.ts'

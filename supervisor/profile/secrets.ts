@@ -1,7 +1,7 @@
 // Reads the secrets of profiles: each from its variable, or from the file that the variable's
 // `_FILE` names (decisions.md 87).
-import { type ProviderProfile, secretKey } from '../../shared/profile.ts'
-import { Secret } from '../../shared/secret.ts'
+import { type ProviderProfile, secretKey } from '../../shared/profile/profile.ts'
+import { Secret } from '../../shared/secrets/secret.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 import { readVariable, type VariableLookup } from '../config-file/variable.ts'
 import { listVariables } from './variables.ts'

@@ -1,8 +1,8 @@
 // What the key of a Google service account must hold, so that tokens can be asked for with it.
 import { createPrivateKey } from 'node:crypto'
-import { canonicalDestination } from '../../shared/destination.ts'
-import { readAddressPolicy } from '../../shared/network-policy.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import { canonicalDestination } from '../../shared/net/destination.ts'
+import { readAddressPolicy } from '../../shared/profile/network-policy.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
 import { findUrlProblem } from './destination.ts'
 
 /** Where tokens come from unless the key says so. */

@@ -1,5 +1,5 @@
 // The rules of aliases with several deployments (decisions.md 116).
-import { isExternalKind } from '../../shared/profile-routes.ts'
+import { isExternalKind } from '../../shared/profile/profile-routes.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 import type { AliasContent, ProfileContent } from './schema.ts'
 

@@ -7,7 +7,7 @@ import type {
   ProfileAuth,
   ProfileTimeouts,
   ProviderProfile
-} from '../../shared/profile.ts'
+} from '../../shared/profile/profile.ts'
 import { toPrice } from '../prices/pricing.ts'
 import type { AliasContent, AliasContentV3, CapabilitiesContent, ProfileContent, ProfileContentV3 } from './schema.ts'
 

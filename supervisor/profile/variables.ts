@@ -1,7 +1,7 @@
 // The variables that a profile names, and what each may hold: their values are secrets, which the
 // supervisor reads once (bridge.md 4.5, providers.md 1).
-import { isHeaderValue } from '../../shared/header-value.ts'
-import type { ProfileAuth, ProviderProfile, TextOrVariable } from '../../shared/profile.ts'
+import { isHeaderValue } from '../../shared/net/header-value.ts'
+import type { ProfileAuth, ProviderProfile, TextOrVariable } from '../../shared/profile/profile.ts'
 import type { IssuePath } from '../config-file/issue-path.ts'
 import { FILE_SUFFIX, type SecretVariable } from '../config-file/variable.ts'
 import { findServiceAccountProblem } from './service-account.ts'

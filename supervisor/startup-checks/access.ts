@@ -1,5 +1,5 @@
 // The keys of clients and admins.
-import type { Secret } from '../../shared/secret.ts'
+import type { Secret } from '../../shared/secrets/secret.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import type { Findings } from './findings.ts'
 

@@ -1,5 +1,5 @@
 // What the mode PROD does not allow, or warns of.
-import type { Secret } from '../../shared/secret.ts'
+import type { Secret } from '../../shared/secrets/secret.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { isKey } from './access.ts'
 import type { Findings } from './findings.ts'

@@ -1,6 +1,6 @@
 // The native upstream, where settings describe it.
-import { isLoopbackDestination } from '../../shared/destination.ts'
-import { isHeaderValue } from '../../shared/header-value.ts'
+import { isLoopbackDestination } from '../../shared/net/destination.ts'
+import { isHeaderValue } from '../../shared/net/header-value.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { Findings, type StartupContext } from './findings.ts'
 

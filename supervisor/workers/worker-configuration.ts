@@ -1,4 +1,5 @@
 // What a worker gets before it serves: the same for a first and for a respawned process, with what has changed since the start.
+
 import type { WrittenCompactionKey } from '../../shared/compaction-key.ts'
 import type { ConfigureMessage, ListenOptions, SupervisorMessageContent } from '../../shared/ipc/messages.ts'
 import type { ServiceName } from '../../shared/services.ts'

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { findIds, judgeCase, readConformance } from '../../ops/conformance/main.ts'
-import { supportMatrix } from '../../shared/support-matrix.ts'
+import { supportMatrix } from '../../shared/support/support-matrix.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 

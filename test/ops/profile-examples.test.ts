@@ -6,7 +6,7 @@ import { Ajv } from 'ajv'
 import t from 'tap'
 import { parse } from 'yaml'
 import { renderProfileSchema, schemaFile } from '../../ops/docs/profile-schema.ts'
-import { createInspectDocument } from '../../shared/inspect-document.ts'
+import { createInspectDocument } from '../../shared/documents/inspect-document.ts'
 import { planRuntime } from '../../supervisor/plan/runtime-plan.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
 

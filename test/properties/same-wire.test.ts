@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { asBuffer, joinBytes } from '../../shared/bytes.ts'
-import { BASE_FEATURES, FEATURE_NAMES } from '../../shared/profile.ts'
+import { BASE_FEATURES, FEATURE_NAMES } from '../../shared/profile/profile.ts'
 import { GatewayError, type JsonObject } from '../../worker/normalized/index.ts'
 import { providerFaces } from '../../worker/protocols/registry.ts'
 import { JsonEdits } from '../../worker/protocols/shared/edits.ts'

@@ -8,7 +8,7 @@ import {
   type SlotOutcome,
   slotLimitsFrom
 } from '../../shared/model-slots.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import { aliasOf, edgeProfile } from '../support/profile-sets.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createPriceFinder, hasPrices } from '../../shared/price-finder.ts'
 import { computeCostNanos, type Price, type PricedUsage, readAmount } from '../../shared/prices.ts'
+import { createPriceFinder, hasPrices } from '../../shared/profile/price-finder.ts'
 import * as fc from '../support/properties.ts'
 
 const noUsage: PricedUsage = {

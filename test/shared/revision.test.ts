@@ -1,11 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { computeInventoryRevision } from '../../shared/catalog.ts'
+import { computeInventoryRevision } from '../../shared/catalog/catalog.ts'
 import { canonicalJson, compareCodePoints, type JsonValue } from '../../shared/json.ts'
-import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
-import { computeConfigRevision, computeProfileRevision } from '../../shared/profile-revision.ts'
-import { computeMatrixRevision, findCell, findRow, matrixRevision, supportMatrix } from '../../shared/support-matrix.ts'
+import type { ProfileSet, ProviderProfile } from '../../shared/profile/profile.ts'
+import { computeConfigRevision, computeProfileRevision } from '../../shared/profile/profile-revision.ts'
+import {
+  computeMatrixRevision,
+  findCell,
+  findRow,
+  matrixRevision,
+  supportMatrix
+} from '../../shared/support/support-matrix.ts'
 import * as fc from '../support/properties.ts'
 import { referenceMatrix } from './fixtures/reference-matrix.ts'
 

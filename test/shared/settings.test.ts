@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
-import { Secret } from '../../shared/secret.ts'
+import { Secret } from '../../shared/secrets/secret.ts'
 import { settingNames, settingsTable } from '../../shared/settings/table.ts'
 import {
   isAuthRequired,

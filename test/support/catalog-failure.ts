@@ -1,6 +1,6 @@
 // A discovery that the upstream refused, as it travels between processes.
 
-import type { CatalogFailure } from '../../shared/catalog.ts'
+import type { CatalogFailure } from '../../shared/catalog/catalog.ts'
 
 export const refusedDiscovery: CatalogFailure = {
   code: 'rate_limited',

@@ -6,8 +6,8 @@ import {
   type CatalogSnapshot,
   createCatalogSnapshot,
   createInventory
-} from '../../shared/catalog.ts'
-import type { ProviderKind } from '../../shared/support-vocabulary.ts'
+} from '../../shared/catalog/catalog.ts'
+import type { ProviderKind } from '../../shared/support/support-vocabulary.ts'
 
 /** @param nowMs time of the discovery in milliseconds since the epoch. */
 export function snapshotOf(

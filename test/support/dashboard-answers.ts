@@ -11,9 +11,9 @@ import type {
   TrafficHealth,
   TurnsAnswer
 } from '../../shared/admin-answers.ts'
-import type { BridgeModelsDocument } from '../../shared/bridge-documents.ts'
-import type { ReadinessDocument } from '../../shared/documents.ts'
-import type { ProviderEntry } from '../../shared/provider-documents.ts'
+import type { BridgeModelsDocument } from '../../shared/documents/bridge-documents.ts'
+import type { ReadinessDocument } from '../../shared/documents/documents.ts'
+import type { ProviderEntry } from '../../shared/documents/provider-documents.ts'
 import type { SumKeyName } from '../../shared/traffic/query.ts'
 import type { AdminHandler } from './dashboard.ts'
 import { sendJson } from './dashboard.ts'

@@ -1,7 +1,7 @@
 // The table of destinations and policies (providers.md 1 and 4): one for the preflight and for the
 // guard of connections.
 
-import type { AddressPolicy } from '../../shared/network-policy.ts'
+import type { AddressPolicy } from '../../shared/profile/network-policy.ts'
 
 /** A policy together with the scheme of the destination. */
 export interface PolicyCase {

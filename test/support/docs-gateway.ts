@@ -1,7 +1,7 @@
 // A complete worker in this process, in front of the emulator, and the OpenAPI document that it serves.
 import type { Test } from 'tap'
 import type { Emulator } from '../../ops/emulator/server.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import type { OpenApiDocument } from '../../worker/docs/document.ts'
 import { emulatorVariables, startEmulator } from './serving-gateway.ts'

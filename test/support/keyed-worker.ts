@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap'
 import type { KeySet } from '../../shared/keys/key-set.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
 import { parseSettings } from '../../shared/settings.ts'
 import type { WorkerAppParts } from '../../worker/app.ts'
 import { providerFaces } from '../../worker/protocols/registry.ts'

@@ -1,6 +1,6 @@
 // A public name of a profile file as the catalog has it.
 
-import type { CatalogModel } from '../../shared/catalog.ts'
+import type { CatalogModel } from '../../shared/catalog/catalog.ts'
 
 export const listedAlias: CatalogModel = {
   id: 'team/large',

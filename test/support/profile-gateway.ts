@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Emulator } from '../../ops/emulator/server.ts'
-import { FEATURE_NAMES } from '../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../shared/profile/profile.ts'
 import { type GatewayOptions, type ServingGateway, startGateway } from './in-process-gateway.ts'
 import { createTemporaryFolder } from './temporary.ts'
 

@@ -1,6 +1,6 @@
 // Validated profiles as a profile file has them, for tests that need no file.
 
-import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
+import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile/profile.ts'
 
 /** The features without which no external alias executes, and text. */
 export const BASE_FEATURES = [

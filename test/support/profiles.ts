@@ -1,6 +1,6 @@
 // Profile sets made by hand, for tests of routes and admission.
 
-import { FEATURE_NAMES, type ModelAlias, type ProfileSet, type ProviderProfile } from '../../shared/profile.ts'
+import { FEATURE_NAMES, type ModelAlias, type ProfileSet, type ProviderProfile } from '../../shared/profile/profile.ts'
 
 /** Every feature that an alias may declare. */
 export const ALL_FEATURES = FEATURE_NAMES

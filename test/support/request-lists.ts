@@ -1,7 +1,7 @@
 // Bodies whose cost lies in one list: for every member of the parameter tables, and for the lists inside it, a body with a given
 // number of the smallest possible items. The tests of growth and the measurement of costs use the same bodies.
 
-import { BASE_FEATURES } from '../../shared/profile.ts'
+import { BASE_FEATURES } from '../../shared/profile/profile.ts'
 import type { ChatConfiguration } from '../../worker/bridge/plan-chat.ts'
 import type { AliasRoute } from '../../worker/bridge/resolve-route.ts'
 import { planUpstreamHeaders } from '../../worker/execution/upstream-headers.ts'

@@ -2,7 +2,7 @@
 // the routes and the observers treat it like any other (operations.md 9.5).
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
-import { http } from '../../shared/node-http.ts'
+import { http } from '../../shared/net/node-http.ts'
 import { markReplay, type Replay } from '../http/replay-mark.ts'
 
 export interface DispatchedRequest {

@@ -3,7 +3,7 @@
 // `dispatch.ts`.
 import { DEFAULT_KEY_NAME, type KeyRing } from '../../shared/keys/key-ring.ts'
 import type { ModelScope } from '../../shared/keys/model-scope.ts'
-import { createRedactor, REDACTED, type Redactor } from '../../shared/redaction.ts'
+import { createRedactor, REDACTED, type Redactor } from '../../shared/secrets/redaction.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'

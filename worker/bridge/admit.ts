@@ -1,8 +1,8 @@
 // Compares what a request uses with what its alias keeps, before any I/O (bridge.md 7.3): the cell of the support matrix, and what the alias
 // declares. A native route has no cell and no declaration to look up.
 
-import { findCell, findRow, matrixRevision } from '../../shared/support-matrix.ts'
-import type { SupportCell } from '../../shared/support-vocabulary.ts'
+import { findCell, findRow, matrixRevision } from '../../shared/support/support-matrix.ts'
+import type { SupportCell } from '../../shared/support/support-vocabulary.ts'
 import {
   type ClientProtocol,
   type NormalizedRequest,

@@ -1,6 +1,6 @@
 // What a profile file declares about a model, in the form that admission reads (bridge.md 7.4 and 7.5).
 
-import type { ModelCapabilities, OutputLimitField } from '../../shared/profile.ts'
+import type { ModelCapabilities, OutputLimitField } from '../../shared/profile/profile.ts'
 
 /** Nothing that is not listed is sent. */
 export interface DeclaredCapabilities {

@@ -2,9 +2,9 @@
 // what it was admitted for (bridge.md 7.7). It holds no content, no destination and no name of a
 // credential.
 
-import type { ModelAlias, ProviderProfile } from '../../shared/profile.ts'
-import { isExternalKind } from '../../shared/profile-routes.ts'
-import { matrixRevision } from '../../shared/support-matrix.ts'
+import type { ModelAlias, ProviderProfile } from '../../shared/profile/profile.ts'
+import { isExternalKind } from '../../shared/profile/profile-routes.ts'
+import { matrixRevision } from '../../shared/support/support-matrix.ts'
 
 /** What is known of an alias before any request: made once per alias, and never changed. */
 export interface RouteEvidence {

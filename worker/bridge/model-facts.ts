@@ -3,8 +3,8 @@
 // from the catalog; a thread is handed it with each task, in memory that both share.
 
 import { asBuffer } from '../../shared/bytes.ts'
-import type { CatalogSnapshot } from '../../shared/catalog.ts'
-import type { ModelFacts } from '../../shared/model-facts.ts'
+import type { CatalogSnapshot } from '../../shared/catalog/catalog.ts'
+import type { ModelFacts } from '../../shared/catalog/model-facts.ts'
 
 /** Facts on their way to a thread: written once, never changed. */
 export interface PackedFacts {

@@ -1,11 +1,11 @@
 // The route of a model by the prefix of a profile: the profile's provider is asked for its models, and
 // each is public as prefix + id (decisions.md 88, providers.md 3).
 
-import { describeDiscovered } from '../../shared/discovered-capabilities.ts'
+import { describeDiscovered } from '../../shared/catalog/discovered-capabilities.ts'
 import { isModelName } from '../../shared/model-name.ts'
 import { createSlotKey } from '../../shared/model-slots.ts'
-import type { ModelCapabilities, ProviderWire } from '../../shared/profile.ts'
-import { findPrefixed } from '../../shared/profile-routes.ts'
+import type { ModelCapabilities, ProviderWire } from '../../shared/profile/profile.ts'
+import { findPrefixed } from '../../shared/profile/profile-routes.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import { type DeclaredCapabilities, declareCapabilities, type ProfileTraits } from './declared-capabilities.ts'
 import type { RouteEvidence } from './evidence.ts'

@@ -1,8 +1,8 @@
 // What a request requires of its route: for each requirement the rows of the support matrix that must keep it, the features that an alias
 // must declare for it, the client's field that asks for it, and what happens without it (bridge.md 7.3 and 7.4, decisions.md 69 and 74).
 
-import { BASE_FEATURES } from '../../shared/profile.ts'
-import type { SemanticName } from '../../shared/support-vocabulary.ts'
+import { BASE_FEATURES } from '../../shared/profile/profile.ts'
+import type { SemanticName } from '../../shared/support/support-vocabulary.ts'
 import {
   type ContentPart,
   type FieldName,

@@ -3,7 +3,7 @@
 
 import { isInScope, type ModelScope } from '../../shared/keys/model-scope.ts'
 import { createSlotKey } from '../../shared/model-slots.ts'
-import type { ProviderWire } from '../../shared/profile.ts'
+import type { ProviderWire } from '../../shared/profile/profile.ts'
 import { GatewayError, invalidRequest, unsupportedSemantic } from '../normalized/index.ts'
 import { rememberCombinations } from '../performance/remember-texts.ts'
 import type { ModelRequest } from '../protocols/client-face.ts'

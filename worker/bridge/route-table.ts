@@ -1,17 +1,17 @@
 // Turns the validated profiles into the table that `resolve-route.ts` reads.
 
 import { createSlotKey } from '../../shared/model-slots.ts'
-import { readAddressPolicy } from '../../shared/network-policy.ts'
-import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile.ts'
-import { expandFeatures } from '../../shared/profile-features.ts'
-import { computeProfileRevision } from '../../shared/profile-revision.ts'
+import { readAddressPolicy } from '../../shared/profile/network-policy.ts'
+import type { ModelAlias, ProfileSet, ProviderProfile } from '../../shared/profile/profile.ts'
+import { expandFeatures } from '../../shared/profile/profile-features.ts'
+import { computeProfileRevision } from '../../shared/profile/profile-revision.ts'
 import {
   findDynamicProfile,
   isExternalKind,
   listPrefixedProfiles,
   type PrefixedProfile,
   requiresNewerSchema
-} from '../../shared/profile-routes.ts'
+} from '../../shared/profile/profile-routes.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { type DeclaredCapabilities, declareCapabilities, type ProfileTraits } from './declared-capabilities.ts'
 import { createPrefixEvidence, createRouteEvidence } from './evidence.ts'

@@ -1,6 +1,6 @@
 // Carries the error of a failed model discovery to other workers, so that their callers get the same error as those of the worker that
 // called the upstream.
-import type { CatalogFailure } from '../../shared/catalog.ts'
+import type { CatalogFailure } from '../../shared/catalog/catalog.ts'
 import {
   type ErrorCode,
   type ErrorKind,

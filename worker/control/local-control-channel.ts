@@ -1,6 +1,6 @@
 // A control channel for one process without a supervisor: local pools, boards and records handle the messages that the supervisor would.
-import { type CatalogComposition, createDiscoveredComposition } from '../../shared/catalog-composition.ts'
-import { createCatalogRecord } from '../../shared/catalog-record.ts'
+import { type CatalogComposition, createDiscoveredComposition } from '../../shared/catalog/catalog-composition.ts'
+import { createCatalogRecord } from '../../shared/catalog/catalog-record.ts'
 import { writeCatalogReply } from '../../shared/ipc/catalog-reply.ts'
 import { handleMessage, type WorkerMessageHandlers } from '../../shared/ipc/handlers.ts'
 import { type ContentOf, createMessage, type SupervisorMessageFields } from '../../shared/ipc/messages.ts'
@@ -11,11 +11,11 @@ import {
   type SlotSettings,
   slotLimitsFrom
 } from '../../shared/model-slots.ts'
-import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/native-profile.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../shared/profile/native-profile.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
+import { createRestBoard } from '../../shared/profile/rest-board.ts'
+import { listTargetKeys } from '../../shared/profile/target-rests.ts'
 import { createHealthBoard } from '../../shared/provider-health.ts'
-import { createRestBoard } from '../../shared/rest-board.ts'
-import { listTargetKeys } from '../../shared/target-rests.ts'
 import {
   type ChannelKind,
   type ChannelRequestKind,

@@ -1,6 +1,6 @@
 // The route of a translation: that of the request's model, or one that the debugging request names.
 
-import { findPrefixed } from '../../shared/profile-routes.ts'
+import { findPrefixed } from '../../shared/profile/profile-routes.ts'
 import { type ChatConfiguration, type PlannedChat, planChat } from '../bridge/plan-chat.ts'
 import { type ExecutionPlan, type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
 import type { ClientProtocol, JsonObject, NormalizedRequest } from '../normalized/index.ts'

@@ -7,12 +7,12 @@ import {
   type CatalogModels,
   type CatalogSnapshot,
   isInventoryFresh
-} from '../../shared/catalog.ts'
-import { createDiscoveredComposition } from '../../shared/catalog-composition.ts'
+} from '../../shared/catalog/catalog.ts'
+import { createDiscoveredComposition } from '../../shared/catalog/catalog-composition.ts'
 import { isInScope, type ModelScope } from '../../shared/keys/model-scope.ts'
 import type { Logger } from '../../shared/logging.ts'
-import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
-import { findDynamicProfile, listDiscoveredProfiles } from '../../shared/profile-routes.ts'
+import type { ProfileSet, ProviderProfile } from '../../shared/profile/profile.ts'
+import { findDynamicProfile, listDiscoveredProfiles } from '../../shared/profile/profile-routes.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
 import { createLocalControlChannel } from '../control/local-control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'

@@ -1,7 +1,7 @@
 // Leads every planned request to its provider: facts, limits of the key, model slot, executor, call context. Chat, embeddings and
 // token counts share this function, so that slot and executor are released on every path.
 
-import { isInventoryFresh, isListed } from '../../shared/catalog.ts'
+import { isInventoryFresh, isListed } from '../../shared/catalog/catalog.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
 import type { RequestContext } from '../http/request-context.ts'

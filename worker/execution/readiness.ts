@@ -1,10 +1,10 @@
 // The facts of the readiness document: what the supervisor has told this worker, and what the
 // worker's own parts are able to do (bridge.md 5.3).
-import type { ReadinessFacts } from '../../shared/documents.ts'
+import type { ReadinessFacts } from '../../shared/documents/documents.ts'
 import type { KeyRing } from '../../shared/keys/key-ring.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
-import { listRouted, requiresNewerSchema } from '../../shared/profile-routes.ts'
-import { isKindExecuted } from '../../shared/support-matrix.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
+import { listRouted, requiresNewerSchema } from '../../shared/profile/profile-routes.ts'
+import { isKindExecuted } from '../../shared/support/support-matrix.ts'
 import type { ControlChannel } from '../control/control-channel.ts'
 import type { DrainGate } from '../http/drain-gate.ts'
 import type { Executors } from '../providers/types.ts'

@@ -2,7 +2,7 @@
 // completions.md 9.3). Headers that are not chosen here never reach the upstream, because its
 // request is built from this list alone.
 import type { IncomingHttpHeaders } from 'node:http'
-import { isHeaderValue } from '../../shared/header-value.ts'
+import { isHeaderValue } from '../../shared/net/header-value.ts'
 import type { TraceContext } from '../observation/observer.ts'
 
 export interface UpstreamHeadersPlan {

@@ -1,8 +1,8 @@
 // Checks the admin key of the admin and debugging routes (operations.md 4.2). The gateway key is
 // neither needed nor accepted there.
 import type { FastifyRequest } from 'fastify'
-import { findAdminKey } from '../../shared/api-key.ts'
 import { createKeyRing } from '../../shared/keys/key-ring.ts'
+import { findAdminKey } from '../../shared/secrets/api-key.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { AuthenticationFailures } from './authentication-failures.ts'

@@ -8,7 +8,7 @@ import {
   type ContentEncoding,
   createDecompressor,
   readContentEncoding
-} from '../../shared/content-encoding.ts'
+} from '../../shared/net/content-encoding.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { createPacer } from '../performance/pacer.ts'
 import { createTurnBudget } from '../performance/turn-budget.ts'

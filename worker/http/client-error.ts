@@ -1,7 +1,7 @@
 // Responds to input that is not an HTTP request, and to CONNECT. Neither reaches the router, so the response is written directly to the
 // socket.
 import type { Socket } from 'node:net'
-import { http } from '../../shared/node-http.ts'
+import { http } from '../../shared/net/node-http.ts'
 import { GatewayError } from '../normalized/index.ts'
 
 /** How long a client has to read the response and close; one that does neither would hold the connection for ever. */

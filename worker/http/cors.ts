@@ -3,8 +3,8 @@
 // with 204, for any origin, method and headers; required is a 200, or a 400 that lists the
 // refused parts.
 import type { IncomingHttpHeaders } from 'node:http'
-import { isLoopbackOrigin } from '../../shared/local-hosts.ts'
-import { readOriginPattern } from '../../shared/origin-pattern.ts'
+import { isLoopbackOrigin } from '../../shared/net/local-hosts.ts'
+import { readOriginPattern } from '../../shared/net/origin-pattern.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { Family } from '../operations/operation.ts'
 import { EXPOSED_LIMIT_HEADERS } from './limit-headers.ts'

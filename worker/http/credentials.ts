@@ -1,11 +1,11 @@
 // Checks the gateway key of a request, and decides with which credential the upstream is called
 // (operations.md 4.1 and 4.4; keys.md 2; decisions.md 22).
 import type { FastifyRequest } from 'fastify'
-import { findApiKey, readBearer } from '../../shared/api-key.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { DEFAULT_KEY_NAME, type FoundKey, type KeyRing, readKeyState } from '../../shared/keys/key-ring.ts'
 import type { Logger } from '../../shared/logging.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
+import { findApiKey, readBearer } from '../../shared/secrets/api-key.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { isPassToken, readPassToken, resemblesPassToken } from '../providers/pass-token.ts'

@@ -1,7 +1,7 @@
 // The one place that turns an error into a response, in the form of the client's protocol
 // (operations.md 1.1).
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createErrorDocument } from '../../shared/documents.ts'
+import { createErrorDocument } from '../../shared/documents/documents.ts'
 import { assertNever, GatewayError, toGatewayError } from '../normalized/index.ts'
 import type { Family } from '../operations/operation.ts'
 import type { WriteError, WrittenError } from '../protocols/client-face.ts'

@@ -2,7 +2,7 @@
 // recovered (operations.md 3.1).
 import { createHmac, createSecretKey } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { readBearer } from '../../shared/api-key.ts'
+import { readBearer } from '../../shared/secrets/api-key.ts'
 import { rememberTexts } from '../performance/remember-texts.ts'
 import type { QueryValues } from './families.ts'
 

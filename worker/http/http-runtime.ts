@@ -3,7 +3,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { KeyRing } from '../../shared/keys/key-ring.ts'
 import type { Logger } from '../../shared/logging.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { Observation } from '../observation/observation.ts'

@@ -1,8 +1,8 @@
 // Whose key a request carries: the name of a key of the gateway, or the fingerprint of one that it does not know (decisions.md 96). Requests
 // that need no key carry one too, so that the check of keys alone does not tell it.
 import type { IncomingHttpHeaders } from 'node:http'
-import { findAdminKey, findApiKey } from '../../shared/api-key.ts'
 import { createKeyRing, type KeyRing } from '../../shared/keys/key-ring.ts'
+import { findAdminKey, findApiKey } from '../../shared/secrets/api-key.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { KeyFacts } from '../observation/observer.ts'
 import type { QueryValues } from './families.ts'

@@ -1,7 +1,7 @@
 // Which hosts and origins a request may name (decisions.md 101). A browser sends requests of any page to this machine, and a name of an
 // attacker's site may lead here; while no key protects the gateway and only this machine reaches it, such requests are refused.
-import { isLoopbackBinding } from '../../shared/listen-addresses.ts'
-import { createHostTest, isOriginOf } from '../../shared/local-hosts.ts'
+import { isLoopbackBinding } from '../../shared/net/listen-addresses.ts'
+import { createHostTest, isOriginOf } from '../../shared/net/local-hosts.ts'
 import { isAuthRequired, type Settings } from '../../shared/settings.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { CorsPolicy } from './cors.ts'

@@ -1,7 +1,7 @@
 // The lines with what a client sent and what it got, in DEBUG (operations.md 12). Loaded only then:
 // they cost more than the request itself. In PROD the log leaves the payloads out.
 import type { Logger } from '../../shared/logging.ts'
-import { createRedactor } from '../../shared/redaction.ts'
+import { createRedactor } from '../../shared/secrets/redaction.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { LogIds } from '../observation/observer.ts'
 import type { Family, Operation, PayloadEvents } from '../operations/operation.ts'

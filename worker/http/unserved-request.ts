@@ -2,7 +2,7 @@
 // observers like all other requests.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { http } from '../../shared/node-http.ts'
+import { http } from '../../shared/net/node-http.ts'
 import { type ErrorCode, GatewayError } from '../normalized/index.ts'
 import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'

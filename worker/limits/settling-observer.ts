@@ -1,6 +1,6 @@
 // Settles each request of a limited key when it has ended, whichever way it ends (keys.md 2). The request's context calls `closed` exactly
 // once.
-import type { FindPrice, PricedRoute } from '../../shared/price-finder.ts'
+import type { FindPrice, PricedRoute } from '../../shared/profile/price-finder.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { LimitState } from './limit-state.ts'
 import type { Limiter } from './limiter.ts'

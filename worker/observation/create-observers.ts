@@ -1,9 +1,9 @@
 // The only list of observers. Each is loaded only when the settings ask for it.
 import type { Logger, WritePlainLine } from '../../shared/logging.ts'
 import type { MetricRegistry } from '../../shared/metrics/registry.ts'
-import type { FindPrice } from '../../shared/price-finder.ts'
 import type { PriceList } from '../../shared/prices.ts'
-import type { ProfileCredentials, ProfileSet } from '../../shared/profile.ts'
+import type { FindPrice } from '../../shared/profile/price-finder.ts'
+import type { ProfileCredentials, ProfileSet } from '../../shared/profile/profile.ts'
 import { listSecretTexts } from '../../shared/settings/effective.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { createRouteFilter } from '../../shared/traffic/unrecorded-routes.ts'

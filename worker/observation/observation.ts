@@ -1,7 +1,7 @@
 // Passes the moments of a request to every observer. An error of an observer is logged and does not affect the request.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '../../shared/logging.ts'
-import type { FindPrice } from '../../shared/price-finder.ts'
+import type { FindPrice } from '../../shared/profile/price-finder.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../normalized/index.ts'
 import type { CalledProfile, UpstreamCallReport } from '../providers/types.ts'
 import { combineDescriptionOptions, NO_CONTENT } from '../translation/call-description.ts'

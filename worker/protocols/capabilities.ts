@@ -1,7 +1,7 @@
 // What a provider kind declares about its capabilities, for the document of effective capabilities
 // (bridge.md 5.6 and 5.7).
 
-import type { CapabilityName, CapabilitySource } from '../../shared/capabilities.ts'
+import type { CapabilityName, CapabilitySource } from '../../shared/support/capabilities.ts'
 import type { ApiMode } from './provider-face.ts'
 
 /** A reviewed statement about one model. */

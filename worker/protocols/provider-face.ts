@@ -1,8 +1,8 @@
 // The provider side of a codec: writes requests on a wire and reads its responses. Pure, as the client side is; only the normalized form
 // passes between them.
 
-import type { CatalogBounds, CatalogEntry } from '../../shared/catalog.ts'
-import type { OutputLimitField } from '../../shared/profile.ts'
+import type { CatalogBounds, CatalogEntry } from '../../shared/catalog/catalog.ts'
+import type { OutputLimitField } from '../../shared/profile/profile.ts'
 import type {
   ClientProtocol,
   EmbeddingsCall,

@@ -1,7 +1,7 @@
 // The name of each client protocol in the support matrix and in the machine documents
 // (bridge.md 5.6).
 
-import type { PublicProtocol } from '../../shared/support-vocabulary.ts'
+import type { PublicProtocol } from '../../shared/support/support-vocabulary.ts'
 import type { ClientProtocol } from '../normalized/index.ts'
 
 const PUBLIC_PROTOCOLS: Readonly<Record<ClientProtocol, PublicProtocol>> = {

@@ -1,7 +1,7 @@
 // The only list of client protocols and provider kinds, one line each. A further provider kind adds its line here and one in
 // `providers/registry.ts`.
 
-import type { ProviderWire } from '../../shared/profile.ts'
+import type { ProviderWire } from '../../shared/profile/profile.ts'
 import type { ClientProtocol } from '../normalized/index.ts'
 import type { ProviderCapabilities } from './capabilities.ts'
 import type { ChatClientFace, EmbeddingsClientFace, TokenCountClientFace } from './client-face.ts'

@@ -1,5 +1,5 @@
 // Upstream authorization that a client brings in its bearer token (operations.md 4.4).
-import { Secret } from '../../shared/secret.ts'
+import { Secret } from '../../shared/secrets/secret.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { UpstreamAuthorization } from './types.ts'
 

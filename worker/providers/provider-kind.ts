@@ -1,8 +1,8 @@
 // The registration of a provider kind: how its options are read, and how its executors are created.
 
 import type { Logger } from '../../shared/logging.ts'
-import type { ProfileSet, ProviderProfile } from '../../shared/profile.ts'
-import type { Secret } from '../../shared/secret.ts'
+import type { ProfileSet, ProviderProfile } from '../../shared/profile/profile.ts'
+import type { Secret } from '../../shared/secrets/secret.ts'
 import type { Settings } from '../../shared/settings.ts'
 import type { ProviderFaces } from '../protocols/registry.ts'
 import type { OutcomeListener } from './http/call-outcome.ts'

@@ -3,7 +3,7 @@
 
 import { systemClock } from '../../shared/clock.ts'
 import { labelProvider } from '../../shared/metrics/provider-label.ts'
-import { type ProfileCredentials, type ProfileSet, secretKey } from '../../shared/profile.ts'
+import { type ProfileCredentials, type ProfileSet, secretKey } from '../../shared/profile/profile.ts'
 import type { Settings } from '../../shared/settings.ts'
 import { chatCompatibleKind } from './compatible/chat.ts'
 import { contentCompatibleKind } from './compatible/content.ts'

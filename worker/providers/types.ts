@@ -1,10 +1,10 @@
 // The interface between the worker and the code that opens connections to providers.
 
 import type { Bytes } from '../../shared/bytes.ts'
-import type { CatalogModels } from '../../shared/catalog.ts'
-import type { ProviderProfile } from '../../shared/profile.ts'
+import type { CatalogModels } from '../../shared/catalog/catalog.ts'
+import type { ProviderProfile } from '../../shared/profile/profile.ts'
 import type { SeenCertificates } from '../../shared/provider-health.ts'
-import type { Secret } from '../../shared/secret.ts'
+import type { Secret } from '../../shared/secrets/secret.ts'
 import type { ExecutionPlan } from '../bridge/resolve-route.ts'
 import type { NormalizedEvent, NormalizedRequest } from '../normalized/index.ts'
 import type { PendingAttachment, ResponseHead, WrittenCall } from '../protocols/provider-face.ts'

@@ -1,7 +1,7 @@
 // The admin API over stored traffic records (operations.md 9). Loaded only where
 // `GATEWAY_ADMIN_API_ENABLED` is on; every route needs the admin key, and every action is audited.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { describeProviders } from '../../shared/provider-documents.ts'
+import { describeProviders } from '../../shared/documents/provider-documents.ts'
 import type { Estimate, TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
 import { readVersion } from '../../shared/version.ts'

@@ -2,20 +2,20 @@
 // 5.7).
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type CatalogSnapshot, isInventoryFresh, isListed } from '../../shared/catalog/catalog.ts'
 import {
   createBridgeModelsDocument,
   createEffectiveCapabilitiesDocument,
   createSupportMatrixDocument,
   type FindTargets
-} from '../../shared/bridge-documents.ts'
-import { type CatalogSnapshot, isInventoryFresh, isListed } from '../../shared/catalog.ts'
-import { createReadinessDocument } from '../../shared/documents.ts'
+} from '../../shared/documents/bridge-documents.ts'
+import { createReadinessDocument } from '../../shared/documents/documents.ts'
+import { describeTargets, type ReadTargetState } from '../../shared/documents/target-entries.ts'
 import { isInScope, type ModelScope } from '../../shared/keys/model-scope.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
-import { listDiscoveredProfiles } from '../../shared/profile-routes.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
+import { listDiscoveredProfiles } from '../../shared/profile/profile-routes.ts'
 import type { ProviderHealth } from '../../shared/provider-health.ts'
-import { supportMatrix } from '../../shared/support-matrix.ts'
-import { describeTargets, type ReadTargetState } from '../../shared/target-entries.ts'
+import { supportMatrix } from '../../shared/support/support-matrix.ts'
 import { type CapabilityQuery, readCapabilityQuery } from '../bridge/capabilities/capability-query.ts'
 import {
   describeCapabilityRoute,

@@ -1,7 +1,7 @@
 // Model lists from the catalog, in the form of the client's family.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { CatalogModel, CatalogSnapshot } from '../../shared/catalog.ts'
+import type { CatalogModel, CatalogSnapshot } from '../../shared/catalog/catalog.ts'
 import type { OperationHandlers, PathParameters } from '../http/mount-operations.ts'
 import { sendJson } from '../http/respond.ts'
 import { GatewayError } from '../normalized/index.ts'

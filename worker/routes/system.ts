@@ -1,6 +1,6 @@
 // The routes for liveness, readiness and the root (operations.md 2.1).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createReadinessDocument } from '../../shared/documents.ts'
+import { createReadinessDocument } from '../../shared/documents/documents.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
 import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'

@@ -2,7 +2,7 @@
 
 import type { CompactionKey } from '../../shared/compaction-key.ts'
 import type { ResponseStore } from '../../shared/memory/store.ts'
-import type { ProfileSet } from '../../shared/profile.ts'
+import type { ProfileSet } from '../../shared/profile/profile.ts'
 import type { LimitsChannel } from '../control/limits-channel.ts'
 import type { WorkerMetrics } from '../control/metrics-channel.ts'
 import type { CatalogReader } from '../execution/catalog.ts'

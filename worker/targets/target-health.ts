@@ -1,7 +1,7 @@
 // When a target rests and when it comes back (decisions.md 116): a state machine without a clock of its own. Failures are counted in this
 // worker; rests come from all workers.
 
-import { REST_MS_MAX, REST_ROUND_MAX, type TargetRest } from '../../shared/target-rests.ts'
+import { REST_MS_MAX, REST_ROUND_MAX, type TargetRest } from '../../shared/profile/target-rests.ts'
 
 /** What a response, or its absence, says of a target. */
 export type Verdict =

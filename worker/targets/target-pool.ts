@@ -1,7 +1,7 @@
 // The targets of all aliases in this worker: which of them rest, how many calls run on each, and which one a request gets
 // (decisions.md 116). Rests are told to the other workers through `RestChannel`.
 
-import { createTargetKey, type TargetRest } from '../../shared/target-rests.ts'
+import { createTargetKey, type TargetRest } from '../../shared/profile/target-rests.ts'
 import { type Candidate, type Choice, chooseTarget } from './choose-target.ts'
 import { type AttemptEnd, readVerdict } from './read-verdict.ts'
 import {

@@ -9,7 +9,7 @@ import {
   REDACTED,
   type Redactor,
   TOO_DEEP
-} from '../../shared/redaction.ts'
+} from '../../shared/secrets/redaction.ts'
 import { cutText } from './capture.ts'
 
 /** How captured bodies are redacted: plain data, because a thread needs it too. */

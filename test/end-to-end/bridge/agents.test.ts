@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { post } from '../../support/client.ts'
 import { type AliasOptions, writeChatProfile } from '../../support/profile-gateway.ts'
 import { listFiles, type RecordedRequest, readRecordedRequests } from '../agents/recorded.ts'

@@ -2,7 +2,7 @@
 // through every client protocol, whole and streamed.
 
 import t from 'tap'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { lastUpstreamChat, post, readFrames } from '../../support/client.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
 import { ask, type Family, families, type Loose, send } from './families.ts'

@@ -2,13 +2,13 @@
 // 5.8 and 6.3).
 
 import t, { type Test } from 'tap'
-import { createInspectDocument } from '../../../shared/inspect-document.ts'
-import type { ProfileSet } from '../../../shared/profile.ts'
-import { computeConfigRevision } from '../../../shared/profile-revision.ts'
+import { createInspectDocument } from '../../../shared/documents/inspect-document.ts'
+import type { ProfileSet } from '../../../shared/profile/profile.ts'
+import { computeConfigRevision } from '../../../shared/profile/profile-revision.ts'
 import { revisionOf } from '../../../shared/revision.ts'
-import { Secret } from '../../../shared/secret.ts'
+import { Secret } from '../../../shared/secrets/secret.ts'
 import { parseSettings } from '../../../shared/settings.ts'
-import { matrixRevision } from '../../../shared/support-matrix.ts'
+import { matrixRevision } from '../../../shared/support/support-matrix.ts'
 import { get, type HttpResponse } from '../../support/client.ts'
 import { emulatorVariables, startEmulator } from '../../support/in-process-gateway.ts'
 import { aliasOf, BASE_FEATURES, dynamicProfile, edgeProfile, fileOf } from '../../support/profile-sets.ts'

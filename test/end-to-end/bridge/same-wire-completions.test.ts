@@ -1,7 +1,7 @@
 // Completions on an alias whose provider speaks the same wire: everything goes on as it came, but for the changes of decisions.md 72.
 
 import t from 'tap'
-import { BASE_FEATURES, FEATURE_NAMES } from '../../../shared/profile.ts'
+import { BASE_FEATURES, FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { aliasOf, edgeProfile } from '../../support/profile-sets.ts'
 import { type StubHandler, startStub } from '../../worker/providers/support/stub-upstream.ts'
 import { chatAnswer, startBridge } from './executor-support.ts'

@@ -3,7 +3,7 @@
 
 import OpenAI from 'openai'
 import t from 'tap'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { aliasOf, edgeProfile } from '../../support/profile-sets.ts'
 import { startStub } from '../../worker/providers/support/stub-upstream.ts'
 import { startBridge } from './executor-support.ts'

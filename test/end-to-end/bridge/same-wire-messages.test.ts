@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { writeStateSignature } from '../../../worker/protocols/shared/state-signature.ts'
 import { post } from '../../support/client.ts'
 import { sendJson } from '../../worker/providers/support/stub-upstream.ts'

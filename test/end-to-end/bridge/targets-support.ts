@@ -1,8 +1,8 @@
 // Deployments of one model for tests: servers on loopback that count what they get, and profiles that name them.
 
 import type { Test } from 'tap'
-import type { ModelAlias, ProviderProfile } from '../../../shared/profile.ts'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import type { ModelAlias, ProviderProfile } from '../../../shared/profile/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { aliasOf, edgeProfile } from '../../support/profile-sets.ts'
 import { type StubHandler, type StubServer, sendJson, startStub } from '../../worker/providers/support/stub-upstream.ts'
 import { chatAnswer } from './executor-support.ts'

@@ -3,7 +3,7 @@
 
 import { request } from 'node:http'
 import t, { type Test } from 'tap'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import type { Operation } from '../../../worker/operations/operation.ts'
 import { operations } from '../../../worker/operations/table.ts'
 import { startEmulator } from '../../support/in-process-gateway.ts'

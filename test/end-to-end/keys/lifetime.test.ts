@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { get, type HttpResponse, post } from '../../support/client.ts'
 import { startEmulator } from '../../support/in-process-gateway.ts'
 import type { KeyOptions } from '../../support/key-sets.ts'

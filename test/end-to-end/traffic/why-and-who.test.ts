@@ -1,7 +1,7 @@
 // Why a request failed and whose it was: the record and the access line of every way to end (decisions.md 96).
 import { connect } from 'node:net'
 import t from 'tap'
-import { BASE_FEATURES } from '../../../shared/profile.ts'
+import { BASE_FEATURES } from '../../../shared/profile/profile.ts'
 import type { TrafficRecord } from '../../../shared/traffic/record.ts'
 import { get, post } from '../../support/client.ts'
 import { readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'

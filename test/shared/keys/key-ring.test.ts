@@ -1,6 +1,6 @@
 import t from 'tap'
-import { findApiKey } from '../../../shared/api-key.ts'
 import { createKeyRing, readKeyState } from '../../../shared/keys/key-ring.ts'
+import { findApiKey } from '../../../shared/secrets/api-key.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { writeKeySet } from '../../support/key-sets.ts'
 

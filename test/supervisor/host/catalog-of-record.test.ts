@@ -1,12 +1,12 @@
 import { mock } from 'node:test'
 import pino from 'pino'
 import t from 'tap'
-import { readCatalogModels } from '../../../shared/catalog.ts'
+import { readCatalogModels } from '../../../shared/catalog/catalog.ts'
 import {
   type CatalogComposition,
   createCatalogComposition,
   createDiscoveredComposition
-} from '../../../shared/catalog-composition.ts'
+} from '../../../shared/catalog/catalog-composition.ts'
 import { handleMessage } from '../../../shared/ipc/handlers.ts'
 import {
   type ContentOf,
@@ -15,8 +15,8 @@ import {
   type WorkerMessageFields
 } from '../../../shared/ipc/messages.ts'
 import { createSlotKey, hostSlotKey } from '../../../shared/model-slots.ts'
-import type { ProviderProfile } from '../../../shared/profile.ts'
-import { computeConfigRevision } from '../../../shared/profile-revision.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
+import { computeConfigRevision } from '../../../shared/profile/profile-revision.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createCatalogOfRecord } from '../../../supervisor/host/catalog-of-record.ts'
 import { createConcurrencyBroker } from '../../../supervisor/host/concurrency-broker.ts'

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { createSlotKey } from '../../../shared/model-slots.ts'
-import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../../shared/native-profile.ts'
+import { NATIVE_PROFILE_ID, NATIVE_PROVIDER_KIND } from '../../../shared/profile/native-profile.ts'
 import { createModelNaming } from '../../../supervisor/metrics/model-labels.ts'
 import { snapshotOf } from '../../support/catalog-snapshots.ts'
 import { aliasOf, edgeProfile, fileOf } from '../../support/profile-sets.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readCatalogModels } from '../../../shared/catalog.ts'
+import { readCatalogModels } from '../../../shared/catalog/catalog.ts'
 import { createMetricRegistry } from '../../../shared/metrics/registry.ts'
 import { createHealth, type ProviderHealth } from '../../../shared/provider-health.ts'
 import { createMetricsAggregator } from '../../../supervisor/metrics/aggregator.ts'

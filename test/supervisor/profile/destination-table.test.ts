@@ -2,7 +2,7 @@
 // spelling of an address that no policy allows.
 
 import t from 'tap'
-import { canonicalDestination } from '../../../shared/destination.ts'
+import { canonicalDestination } from '../../../shared/net/destination.ts'
 import { findUrlProblem } from '../../../supervisor/profile/destination.ts'
 import { destinationRows, policyCases } from '../../support/destinations.ts'
 import { forbiddenHosts } from '../../support/forbidden-hosts.ts'

@@ -1,7 +1,7 @@
 // Cases of the bridge contract on where a profile may lead, and on its policies.
 
 import t, { type Test } from 'tap'
-import { canonicalDestination } from '../../../shared/destination.ts'
+import { canonicalDestination } from '../../../shared/net/destination.ts'
 import { findDestinationProblem } from '../../../supervisor/profile/destination.ts'
 import * as fc from '../../support/properties.ts'
 import { createFileInspector, expectRefusal, nativeProfile, SCHEMA_MESSAGE, v2, v3 } from './support.ts'

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { expandFeatures } from '../../../shared/profile-features.ts'
+import { expandFeatures } from '../../../shared/profile/profile-features.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { baseAlias, capabilities, createFileInspector, type Members, v3 } from './support.ts'
 

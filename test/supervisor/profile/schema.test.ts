@@ -1,6 +1,6 @@
 // Cases of the bridge contract on the members of a profile file.
 import t, { type Test } from 'tap'
-import { BASE_FEATURES } from '../../../shared/profile.ts'
+import { BASE_FEATURES } from '../../../shared/profile/profile.ts'
 import {
   baseAlias,
   baseFile,

@@ -1,6 +1,6 @@
 // The registration of the toy kind: what a further provider kind adds to the product, outside of the product.
 
-import type { ProviderProfile } from '../../../shared/profile.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
 import type { ProviderFaces } from '../../../worker/protocols/registry.ts'
 import { createCompatibleKind } from '../../../worker/providers/compatible/kind.ts'
 import type { ProviderKindRegistration } from '../../../worker/providers/registry.ts'

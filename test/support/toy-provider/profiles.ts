@@ -1,8 +1,8 @@
 // The profiles of a worker with the toy provider beside the native one: the alias `toy/model`.
 
-import { createNativeProfileSet } from '../../../shared/native-profile.ts'
-import type { ProfileCredentials, ProfileSet } from '../../../shared/profile.ts'
-import { Secret } from '../../../shared/secret.ts'
+import { createNativeProfileSet } from '../../../shared/profile/native-profile.ts'
+import type { ProfileCredentials, ProfileSet } from '../../../shared/profile/profile.ts'
+import { Secret } from '../../../shared/secrets/secret.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import { TOY_KEY } from './wire.ts'
 

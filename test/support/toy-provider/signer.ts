@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { joinBytes } from '../../../shared/bytes.ts'
-import type { Secret } from '../../../shared/secret.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import type { Sign } from '../../../worker/providers/http/credential.ts'
 
 /** Headers that the signature covers, beside the method, the URL and the body. */

@@ -2,9 +2,9 @@
 // through the whole translation of a request, for clients that want exactness and for all others (decisions.md 69 to 71).
 
 import t from 'tap'
-import { BASE_FEATURES } from '../../../shared/profile.ts'
+import { BASE_FEATURES } from '../../../shared/profile/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
-import { createBlockedCell } from '../../../shared/support-matrix.ts'
+import { createBlockedCell } from '../../../shared/support/support-matrix.ts'
 import { admitRoute } from '../../../worker/bridge/admit.ts'
 import { createRouteTable } from '../../../worker/bridge/route-table.ts'
 import type { ClientProtocol, JsonObject } from '../../../worker/normalized/index.ts'

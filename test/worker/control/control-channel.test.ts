@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type CatalogModels, readCatalogModels } from '../../../shared/catalog.ts'
+import { type CatalogModels, readCatalogModels } from '../../../shared/catalog/catalog.ts'
 import { createMessage, type WorkerMessageContent } from '../../../shared/ipc/messages.ts'
 import type { KeySet } from '../../../shared/keys/key-set.ts'
 import { parseSettings } from '../../../shared/settings.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readCatalogModels } from '../../../shared/catalog.ts'
+import { readCatalogModels } from '../../../shared/catalog/catalog.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createLocalControlChannel } from '../../../worker/control/local-control-channel.ts'
 

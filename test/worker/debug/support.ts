@@ -1,6 +1,6 @@
 // The translations without a gateway: two profiles, one native and one with aliases on the chat completions wire.
 
-import { BASE_FEATURES, FEATURE_NAMES } from '../../../shared/profile.ts'
+import { BASE_FEATURES, FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import type { RouteTable } from '../../../worker/bridge/resolve-route.ts'
 import type { ClientFormat } from '../../../worker/debug/formats.ts'
 import type { DebugContext, DebugTask } from '../../../worker/debug/job.ts'

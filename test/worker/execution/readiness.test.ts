@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createReadinessDocument } from '../../../shared/documents.ts'
-import type { ProfileSet } from '../../../shared/profile.ts'
+import { createReadinessDocument } from '../../../shared/documents/documents.ts'
+import type { ProfileSet } from '../../../shared/profile/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createLocalControlChannel } from '../../../worker/control/local-control-channel.ts'
 import { createReadinessReader } from '../../../worker/execution/readiness.ts'

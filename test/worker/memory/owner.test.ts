@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Secret } from '../../../shared/secret.ts'
+import { Secret } from '../../../shared/secrets/secret.ts'
 import { readOwner } from '../../../worker/memory/owner.ts'
 import { readPassToken } from '../../../worker/providers/pass-token.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { CatalogSnapshot } from '../../../shared/catalog.ts'
-import type { ProfileSet } from '../../../shared/profile.ts'
+import type { CatalogSnapshot } from '../../../shared/catalog/catalog.ts'
+import type { ProfileSet } from '../../../shared/profile/profile.ts'
 import { createModelLabel } from '../../../worker/observation/metrics/model-label.ts'
 
 const profiles = { profiles: [{ models: [{ publicAlias: 'alias' }] }] } as unknown as ProfileSet

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import t from 'tap'
-import type { FindPrice } from '../../../shared/price-finder.ts'
+import type { FindPrice } from '../../../shared/profile/price-finder.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createObservers } from '../../../worker/observation/create-observers.ts'
 import { createObservation } from '../../../worker/observation/observation.ts'

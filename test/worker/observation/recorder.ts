@@ -2,7 +2,7 @@
 
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import type { ProfileSet } from '../../../shared/profile.ts'
+import type { ProfileSet } from '../../../shared/profile/profile.ts'
 import { parseSettings } from '../../../shared/settings.ts'
 import { createWorkerApp, type WorkerApp } from '../../../worker/app.ts'
 import type { ClosedFacts, RequestObserver, RequestView } from '../../../worker/observation/observer.ts'

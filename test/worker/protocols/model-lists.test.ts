@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ModelFacts } from '../../../shared/model-facts.ts'
+import type { ModelFacts } from '../../../shared/catalog/model-facts.ts'
 import type { ModelListCodec } from '../../../worker/protocols/provider-face.ts'
 import { findProviderFace, providerFaces } from '../../../worker/protocols/registry.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { REST_MS_MAX } from '../../../shared/target-rests.ts'
+import { REST_MS_MAX } from '../../../shared/profile/target-rests.ts'
 import { readVerdict } from '../../../worker/targets/read-verdict.ts'
 import {
   applyRest,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createRestBoard, type RestBoard } from '../../../shared/rest-board.ts'
-import { createTargetKey } from '../../../shared/target-rests.ts'
+import { createRestBoard, type RestBoard } from '../../../shared/profile/rest-board.ts'
+import { createTargetKey } from '../../../shared/profile/target-rests.ts'
 import type { AttemptEnd } from '../../../worker/targets/read-verdict.ts'
 import { createTargetPool, type Target, type TargetPool } from '../../../worker/targets/target-pool.ts'
 import * as fc from '../../support/properties.ts'

@@ -1,7 +1,7 @@
 // What is copied of content for observers: bounded, sorted, and never cut inside of something that redaction looks for.
 
 import t from 'tap'
-import { createRedactor } from '../../../shared/redaction.ts'
+import { createRedactor } from '../../../shared/secrets/redaction.ts'
 import { captureList, captureValue, cutText } from '../../../worker/translation/capture.ts'
 import * as fc from '../../support/properties.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { asBuffer, joinBytes } from '../../../shared/bytes.ts'
-import { FEATURE_NAMES } from '../../../shared/profile.ts'
+import { FEATURE_NAMES } from '../../../shared/profile/profile.ts'
 import { providerFaces } from '../../../worker/protocols/registry.ts'
 import { translateChat } from '../../../worker/translation/chat.ts'
 import { createPlainChats } from '../../../worker/translation/plain-chats.ts'

@@ -1,6 +1,6 @@
 // Reads the query of `GET /bridge/capabilities` (bridge.md 5.6).
 
-import { type PublicProtocol, publicProtocols } from '../../../shared/support-vocabulary.ts'
+import { type PublicProtocol, publicProtocols } from '../../../shared/support/support-vocabulary.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ApiMode } from '../../protocols/provider-face.ts'
 

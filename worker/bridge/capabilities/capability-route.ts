@@ -1,17 +1,17 @@
 // Finds the route whose capabilities a query asks for (bridge.md 5.6 and 5.7).
 
-import { describeDiscovered } from '../../../shared/discovered-capabilities.ts'
+import { describeDiscovered } from '../../../shared/catalog/discovered-capabilities.ts'
 import { isModelName } from '../../../shared/model-name.ts'
-import type { ModelAlias, ProfileSet, ProviderProfile } from '../../../shared/profile.ts'
-import { expandFeatures } from '../../../shared/profile-features.ts'
+import type { ModelAlias, ProfileSet, ProviderProfile } from '../../../shared/profile/profile.ts'
+import { expandFeatures } from '../../../shared/profile/profile-features.ts'
 import {
   findDynamicProfile,
   findPrefixed,
   listAliases,
   listPrefixedProfiles,
   requiresNewerSchema
-} from '../../../shared/profile-routes.ts'
-import { findCell } from '../../../shared/support-matrix.ts'
+} from '../../../shared/profile/profile-routes.ts'
+import { findCell } from '../../../shared/support/support-matrix.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ProviderCapabilities } from '../../protocols/capabilities.ts'
 import { type ByWire, selectWire } from '../../protocols/registry.ts'

@@ -1,15 +1,15 @@
 // The effective capabilities of one route, with the revisions that tell when they change
 // (bridge.md 5.6 to 5.8).
 
-import { writeDecisions } from '../../../shared/bridge-documents.ts'
+import { writeDecisions } from '../../../shared/documents/bridge-documents.ts'
+import type { JsonValue } from '../../../shared/json.ts'
+import { revisionOf } from '../../../shared/revision.ts'
 import {
   type CapabilityName,
   capabilityLayers,
   capabilityNames,
   type RevisedDecision
-} from '../../../shared/capabilities.ts'
-import type { JsonValue } from '../../../shared/json.ts'
-import { revisionOf } from '../../../shared/revision.ts'
+} from '../../../shared/support/capabilities.ts'
 import { intersectLayers, type LayerDecisions } from './intersect-layers.ts'
 import { type CapabilityRoute, decideLayers } from './layers.ts'
 

@@ -1,12 +1,12 @@
 // Intersects what the layers of a route say about one capability (bridge.md 5.6).
 
+import { compareCodePoints } from '../../../shared/json.ts'
 import {
   type CapabilityDecision,
   type CapabilityLayer,
   type CapabilityState,
   capabilityLayers
-} from '../../../shared/capabilities.ts'
-import { compareCodePoints } from '../../../shared/json.ts'
+} from '../../../shared/support/capabilities.ts'
 
 export type LayerDecisions = Readonly<Record<CapabilityLayer, CapabilityDecision>>
 

@@ -6,9 +6,9 @@ import {
   type CapabilityLayer,
   type CapabilityName,
   type CapabilitySource
-} from '../../../shared/capabilities.ts'
-import { findRow } from '../../../shared/support-matrix.ts'
-import type { PublicProtocol, SemanticName, SupportCell } from '../../../shared/support-vocabulary.ts'
+} from '../../../shared/support/capabilities.ts'
+import { findRow } from '../../../shared/support/support-matrix.ts'
+import type { PublicProtocol, SemanticName, SupportCell } from '../../../shared/support/support-vocabulary.ts'
 import type { ProviderCapabilities } from '../../protocols/capabilities.ts'
 import type { ApiMode } from '../../protocols/provider-face.ts'
 import type { LayerDecisions } from './intersect-layers.ts'

@@ -1,5 +1,5 @@
 // The model lists of all families (bridge.md 6.3), and LiteLLM-style model info.
-import { publicProtocols } from '../../../shared/support-vocabulary.ts'
+import { publicProtocols } from '../../../shared/support/support-vocabulary.ts'
 import type { OperationId } from '../../operations/table.ts'
 import { modelInPath, type OperationDetails, type Parameter, type RouteDocument } from '../operation.ts'
 import { reference } from './references.ts'

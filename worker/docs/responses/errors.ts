@@ -1,7 +1,7 @@
 // Error bodies of every family (operations.md 1.1).
 import { z } from 'zod'
-import type { ErrorDocument } from '../../../shared/documents.ts'
-import { errorDocument } from '../../../shared/documents.ts'
+import type { ErrorDocument } from '../../../shared/documents/documents.ts'
+import { errorDocument } from '../../../shared/documents/documents.ts'
 import type { EnvelopeErrorType, ErrorEnvelope } from '../../protocols/shared/completions-family/error-envelope.ts'
 import { describe, jsonObject } from '../schema.ts'
 

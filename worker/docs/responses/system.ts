@@ -7,8 +7,8 @@ import {
   effectiveCapabilitiesDocument,
   type SupportMatrixDocument,
   supportMatrixDocument
-} from '../../../shared/bridge-documents.ts'
-import { type ReadinessDocument, readinessDocument } from '../../../shared/documents.ts'
+} from '../../../shared/documents/bridge-documents.ts'
+import { type ReadinessDocument, readinessDocument } from '../../../shared/documents/documents.ts'
 import type { ModelInfo } from '../../protocols/completions/client/models.ts'
 import { count, describe } from '../schema.ts'
 

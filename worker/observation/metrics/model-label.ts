@@ -1,8 +1,8 @@
 // The label of a model: clients choose the name in a request, so only names of the catalog and the
 // profiles are counted by their name (operations.md 7.4; field-lessons.md K5).
-import type { CatalogSnapshot } from '../../../shared/catalog.ts'
+import type { CatalogSnapshot } from '../../../shared/catalog/catalog.ts'
 import { createModelBound, OTHER_MODEL } from '../../../shared/metrics/limits.ts'
-import type { ProfileSet } from '../../../shared/profile.ts'
+import type { ProfileSet } from '../../../shared/profile/profile.ts'
 import type { ControlChannel } from '../../control/control-channel.ts'
 
 export type ModelLabel = (model: string) => string

@@ -1,7 +1,7 @@
 // The last step before any attribute is exported: without the main switch no content passes,
 // everything is redacted, and every value is bounded and of a type that spans have
 // (operations.md 11.3).
-import type { Redactor } from '../../../shared/redaction.ts'
+import type { Redactor } from '../../../shared/secrets/redaction.ts'
 import type { Captured } from '../../translation/call-description.ts'
 import { captureValue } from '../../translation/capture.ts'
 import type { CaptureSwitches } from './capture-switches.ts'

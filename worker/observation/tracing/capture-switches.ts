@@ -1,6 +1,6 @@
 // Which content spans may hold: each kind needs a switch of its own and the main switch
 // (operations.md 11.1).
-import { createRedactor, type Redactor } from '../../../shared/redaction.ts'
+import { createRedactor, type Redactor } from '../../../shared/secrets/redaction.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { DescriptionOptions } from '../observer.ts'
 

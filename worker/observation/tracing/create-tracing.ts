@@ -2,7 +2,7 @@
 // (operations.md 11). Loaded only when tracing is on; everything of OpenTelemetry is imported from
 // here.
 import type { Logger } from '../../../shared/logging.ts'
-import type { ProfileCredentials, ProfileSet } from '../../../shared/profile.ts'
+import type { ProfileCredentials, ProfileSet } from '../../../shared/profile/profile.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { RequestObserver } from '../observer.ts'

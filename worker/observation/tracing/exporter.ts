@@ -3,7 +3,7 @@
 
 import type { ChannelCredentials } from '@grpc/grpc-js'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
-import { withoutPort } from '../../../shared/addresses.ts'
+import { withoutPort } from '../../../shared/net/addresses.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import { readTextFile } from '../../../shared/text-file.ts'
 import { createAddressCredentials } from './address-credentials.ts'

@@ -1,6 +1,6 @@
 // Records a request from its head to its end, and writes its spans when it has ended
 // (operations.md 11.2).
-import type { ProfileSet } from '../../../shared/profile.ts'
+import type { ProfileSet } from '../../../shared/profile/profile.ts'
 import type { RequestObserver, RequestView } from '../observer.ts'
 import { type EndedRequest, isFailed } from './attributes.ts'
 import { type CaptureSwitches, toDescriptionOptions } from './capture-switches.ts'

@@ -1,7 +1,7 @@
 // The headers of a request in its record. Values are shown by an allow-list, so that a header that
 // the list lacks hides its value (operations.md 8.2; field-lessons.md M1).
 import type { IncomingHttpHeaders } from 'node:http'
-import { REDACTED, type Redactor } from '../../../shared/redaction.ts'
+import { REDACTED, type Redactor } from '../../../shared/secrets/redaction.ts'
 import { boundText } from '../../translation/captured-body.ts'
 
 const SHOWN: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 // Chat completions on their way to a provider of the same protocol, and its responses back (ADR 2026-11-29-one-same-wire-mechanism).
 
-import type { OutputLimitField } from '../../../shared/profile.ts'
+import type { OutputLimitField } from '../../../shared/profile/profile.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 import type { SameWireCodec, SameWireTarget } from '../provider-face.ts'
 import { editMedia, putTextPart } from '../shared/edited-media.ts'

@@ -1,7 +1,7 @@
 // The reviewed capabilities of the native upstream's executor, contracts and models
 // (bridge.md 5.6).
 
-import type { CapabilityName } from '../../../shared/capabilities.ts'
+import type { CapabilityName } from '../../../shared/support/capabilities.ts'
 import type { ModelReview, ProviderCapabilities } from '../capabilities.ts'
 import type { ApiMode } from '../provider-face.ts'
 import { isLargestV2Model } from './constants.ts'

@@ -1,6 +1,6 @@
 // Reads the native upstream's model list for the catalog (upstream.md 6, bridge.md 6.1).
 
-import { NATIVE_BOUNDS, readCatalogEntry } from '../../../shared/catalog.ts'
+import { NATIVE_BOUNDS, readCatalogEntry } from '../../../shared/catalog/catalog.ts'
 import { isJsonObject } from '../../normalized/index.ts'
 import type { ModelListCodec } from '../provider-face.ts'
 import { readModelItems } from '../shared/model-list.ts'

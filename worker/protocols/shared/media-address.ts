@@ -2,8 +2,8 @@
 // (decisions.md 105). A provider on this machine or in a private network could read what the client
 // cannot reach.
 
-import { classifyAddress, isAddress } from '../../../shared/addresses.ts'
-import { classifyName, isMetadataName } from '../../../shared/host-names.ts'
+import { classifyAddress, isAddress } from '../../../shared/net/addresses.ts'
+import { classifyName, isMetadataName } from '../../../shared/net/host-names.ts'
 
 export interface AddressRules {
   /** The provider runs on this machine or in a private network: addresses must not lead to private hosts. */

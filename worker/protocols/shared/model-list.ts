@@ -1,7 +1,7 @@
 // What the model lists of the wires have in common.
 
-import { type CatalogEntry, CatalogError, TEXT_CHARACTERS_MAX } from '../../../shared/catalog.ts'
-import type { ModelFacts } from '../../../shared/model-facts.ts'
+import { type CatalogEntry, CatalogError, TEXT_CHARACTERS_MAX } from '../../../shared/catalog/catalog.ts'
+import type { ModelFacts } from '../../../shared/catalog/model-facts.ts'
 import { isModelName } from '../../../shared/model-name.ts'
 import { GatewayError, isJsonObject, type JsonObject, type JsonValue } from '../../normalized/index.ts'
 

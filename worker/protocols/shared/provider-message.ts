@@ -1,6 +1,6 @@
 // The message of a provider's error: where error bodies have it, and what of it a client may see.
 
-import { createRedactor } from '../../../shared/redaction.ts'
+import { createRedactor } from '../../../shared/secrets/redaction.ts'
 
 const redactor = createRedactor()
 

@@ -1,8 +1,8 @@
 // The connections of a profile of an external kind: where they may lead, how they are secured, and
 // through which proxy (bridge.md 8.2, 8.3 and 8.6).
 
-import { readAddressPolicy } from '../../../shared/network-policy.ts'
-import type { ProviderProfile } from '../../../shared/profile.ts'
+import { readAddressPolicy } from '../../../shared/profile/network-policy.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
 import { createDestinationGuard, type ResolveHost } from '../egress/checked-lookup.ts'
 import { connectionsExhausted } from '../http/call-failure.ts'
 import { openOrigin, type ProviderOrigin } from '../http/connections.ts'

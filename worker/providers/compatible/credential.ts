@@ -1,10 +1,10 @@
 // What authorizes the calls of a profile of an external kind: the credential of its variable in the header of the kind, in another
 // place that the profile names, a signature, or a token (bridge.md 4.4 and 8.2; providers.md 1 and 2).
 
-import { canonicalDestination } from '../../../shared/destination.ts'
-import { allowsUrl, readAddressPolicy } from '../../../shared/network-policy.ts'
-import type { ProviderProfile } from '../../../shared/profile.ts'
-import type { Secret } from '../../../shared/secret.ts'
+import { canonicalDestination } from '../../../shared/net/destination.ts'
+import { allowsUrl, readAddressPolicy } from '../../../shared/profile/network-policy.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import { assertNever } from '../../normalized/assert.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { createAwsSigner, listAwsTexts } from '../credentials/aws-signature.ts'

@@ -2,8 +2,8 @@
 // per profile, as many attempts as the profile allows (decisions.md 112), and nothing of the client
 // in its headers but what belongs to the wire of a passed call (bridge.md 8.2, 8.3 and 8.6).
 
-import type { ProviderProfile } from '../../../shared/profile.ts'
-import type { Secret } from '../../../shared/secret.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { findProviderFace } from '../../protocols/registry.ts'
 import { createSecretTexts } from '../credentials/secret-texts.ts'

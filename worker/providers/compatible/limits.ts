@@ -1,6 +1,6 @@
 // The bounds of calls to an external provider: what the profile writes, and the defaults of the rest (bridge.md 8.3; decisions.md 87 and 106).
 
-import type { ProviderProfile } from '../../../shared/profile.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
 
 export interface CompatibleLimits {
   /** From asking for a connection until it can be used. */

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Bytes } from '../../../shared/bytes.ts'
-import type { ProfileAuth } from '../../../shared/profile.ts'
+import type { ProfileAuth } from '../../../shared/profile/profile.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { CallFailure } from '../http/call-failure.ts'
 import type { Sign, Signature, UnsignedRequest } from '../http/credential.ts'

@@ -1,8 +1,8 @@
 // The client credentials grant of OAuth 2: what a profile's own account sends to the token server
 // (providers.md 1; RFC 6749, sections 2.3.1 and 4.4).
 
-import type { ProfileAuth } from '../../../shared/profile.ts'
-import type { Secret } from '../../../shared/secret.ts'
+import type { ProfileAuth } from '../../../shared/profile/profile.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import { writePair } from '../pass-token.ts'
 import type { TokenCall } from './token-server.ts'
 

@@ -1,7 +1,7 @@
 // The texts of one credential that no output may show: those that were given, and the tokens that
 // are fetched with them.
 
-import type { Secret } from '../../../shared/secret.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 
 /** Fetched tokens that are remembered: the old one is still used by running calls while the new one is fetched. */
 const TOKENS_MAX = 2

@@ -2,7 +2,7 @@
 // for a token (providers.md 1 and 2; RFC 7523). The library signs only: the call is the gateway's own.
 
 import { readFile } from 'node:fs/promises'
-import type { ProfileAuth } from '../../../shared/profile.ts'
+import type { ProfileAuth } from '../../../shared/profile/profile.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { CallFailure } from '../http/call-failure.ts'
 import type { ExecutorDependencies } from '../provider-kind.ts'

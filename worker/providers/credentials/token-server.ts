@@ -1,8 +1,8 @@
 // One call to the token server of a profile: a form goes out, and a bearer token with its lifetime comes back
 // (providers.md 2; RFC 6749, sections 4.4, 5.1 and 5.2).
 
-import { isHeaderValue } from '../../../shared/header-value.ts'
-import { Secret } from '../../../shared/secret.ts'
+import { isHeaderValue } from '../../../shared/net/header-value.ts'
+import { Secret } from '../../../shared/secrets/secret.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { protocolFailure, timeoutFailure } from '../http/call-failure.ts'
 import type { ProviderOrigin } from '../http/connections.ts'

@@ -2,7 +2,7 @@
 // before it expires, and dropped when the provider refuses it (providers.md 2; upstream.md 2.3;
 // decisions.md 10; field-lessons.md N5).
 
-import type { Secret } from '../../../shared/secret.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import { raceAbort } from '../http/abort.ts'
 import { CallFailure } from '../http/call-failure.ts'
 import {

@@ -3,9 +3,9 @@
 // addresses cannot redirect it (bridge.md 8.6).
 
 import { isIP, type LookupFunction } from 'node:net'
-import { type AddressClass, classifyAddress } from '../../../shared/addresses.ts'
-import { isMetadataName } from '../../../shared/host-names.ts'
-import { type AddressPolicy, allowsAddressClass } from '../../../shared/network-policy.ts'
+import { type AddressClass, classifyAddress } from '../../../shared/net/addresses.ts'
+import { isMetadataName } from '../../../shared/net/host-names.ts'
+import { type AddressPolicy, allowsAddressClass } from '../../../shared/profile/network-policy.ts'
 import { DESTINATION_REFUSED } from '../http/call-failure.ts'
 import { createNameResolver } from './name-resolver.ts'
 import { createSystemResolver } from './system-resolver.ts'

@@ -3,8 +3,8 @@
 
 import { isIP } from 'node:net'
 import { Client } from 'undici'
-import { isPublicAddress } from '../../../shared/addresses.ts'
-import { classifyName } from '../../../shared/host-names.ts'
+import { isPublicAddress } from '../../../shared/net/addresses.ts'
+import { classifyName } from '../../../shared/net/host-names.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'

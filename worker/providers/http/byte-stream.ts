@@ -1,6 +1,6 @@
 // The body of a response as pieces in order of arrival. The connection is paused while its reader is slow.
 
-import { readContentEncoding } from '../../../shared/content-encoding.ts'
+import { readContentEncoding } from '../../../shared/net/content-encoding.ts'
 import { toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'

@@ -2,7 +2,7 @@
 // faster than the client reads. Until the first push a failure is an ordinary error; afterwards it is an event.
 
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
-import { readContentEncoding } from '../../../shared/content-encoding.ts'
+import { readContentEncoding } from '../../../shared/net/content-encoding.ts'
 import { GatewayError, isJsonObject, type NormalizedEvent, toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead, ResponseReader } from '../../protocols/provider-face.ts'
 import { EditingReader } from '../../protocols/shared/editing-reader.ts'

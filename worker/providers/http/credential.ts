@@ -2,7 +2,7 @@
 // fetched and a key that never changes are both a `CredentialSource`.
 
 import type { Bytes } from '../../../shared/bytes.ts'
-import type { Secret } from '../../../shared/secret.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import type { CallContext } from '../types.ts'
 
 /** A request as it goes out, except for the headers that its signature adds. */

@@ -1,6 +1,6 @@
 // The executor of one provider profile for one credential, for every kind whose calls are a face plus an authorization header.
 
-import type { ProviderWire } from '../../../shared/profile.ts'
+import type { ProviderWire } from '../../../shared/profile/profile.ts'
 import type { SeenCertificates } from '../../../shared/provider-health.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import { findProviderFace } from '../../protocols/registry.ts'

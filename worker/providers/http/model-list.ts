@@ -5,7 +5,7 @@ import {
   CatalogError,
   type CatalogModels,
   createCatalogCollector
-} from '../../../shared/catalog.ts'
+} from '../../../shared/catalog/catalog.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ModelListCodec } from '../../protocols/provider-face.ts'
 import type { CallContext } from '../types.ts'

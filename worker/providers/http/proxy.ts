@@ -1,9 +1,9 @@
 // Which proxy the connections to an origin take (providers.md 1, row `proxy`).
 
 import { isIP } from 'node:net'
-import { type AddressRange, isInRanges, readAddressRange } from '../../../shared/addresses.ts'
-import type { ProviderProfile } from '../../../shared/profile.ts'
-import type { Secret } from '../../../shared/secret.ts'
+import { type AddressRange, isInRanges, readAddressRange } from '../../../shared/net/addresses.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 
 /** A proxy, and what authorizes the gateway to use it. */
 export interface ProxyServer {

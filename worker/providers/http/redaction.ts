@@ -2,7 +2,7 @@
 // because a provider that explains a refusal may repeat what it received.
 
 import type { Logger } from '../../../shared/logging.ts'
-import { createRedactor, REDACTED, type Redactor } from '../../../shared/redaction.ts'
+import { createRedactor, REDACTED, type Redactor } from '../../../shared/secrets/redaction.ts'
 import { GatewayError, type NormalizedEvent } from '../../normalized/index.ts'
 import type { ResponseSink } from '../types.ts'
 

@@ -1,8 +1,8 @@
 // The headers and parameters that a profile sends with every call to its provider (providers.md 1,
 // row `headers`, `query`).
 
-import type { ProviderProfile, TextOrVariable } from '../../../shared/profile.ts'
-import type { Secret } from '../../../shared/secret.ts'
+import type { ProviderProfile, TextOrVariable } from '../../../shared/profile/profile.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 
 /** They stand in place of what the gateway or a client would send under the same name. */
 export interface StaticParts {

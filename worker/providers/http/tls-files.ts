@@ -8,7 +8,7 @@ import { withDeadline } from '../../../shared/deadline.ts'
 import { readFileState } from '../../../shared/file-state.ts'
 import type { Logger } from '../../../shared/logging.ts'
 import { checkKeyPair, readCertificates } from '../../../shared/pem.ts'
-import type { ProviderProfile } from '../../../shared/profile.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import { type ContextTexts, findContext } from './tls-context.ts'
 

@@ -7,7 +7,7 @@ import {
   type ContentEncoding,
   decompress,
   readContentEncoding
-} from '../../../shared/content-encoding.ts'
+} from '../../../shared/net/content-encoding.ts'
 import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { readHeader } from '../../protocols/shared/response-header.ts'
 import { protocolFailure, transportFailure } from './call-failure.ts'

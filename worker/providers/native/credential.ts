@@ -1,6 +1,6 @@
 // The credential of one executor for the native upstream, and the texts of it that no output may show.
 
-import type { Secret } from '../../../shared/secret.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import { assertNever } from '../../normalized/assert.ts'
 import { createSecretTexts, type SecretTexts } from '../credentials/secret-texts.ts'
 import { decodePair, writePair } from '../pass-token.ts'

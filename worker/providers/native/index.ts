@@ -1,7 +1,7 @@
 // The provider kind `native`: its options and its executors for every credential.
 
-import { type AddressPolicy, readAddressPolicy } from '../../../shared/network-policy.ts'
-import type { ProviderProfile } from '../../../shared/profile.ts'
+import { type AddressPolicy, readAddressPolicy } from '../../../shared/profile/network-policy.ts'
+import type { ProviderProfile } from '../../../shared/profile/profile.ts'
 import { listSecretTexts } from '../../../shared/settings/effective.ts'
 import { settingsTable } from '../../../shared/settings/table.ts'
 import type { Settings } from '../../../shared/settings.ts'

@@ -2,7 +2,7 @@
 // (upstream.md 2.1, 2.2).
 
 import { randomUUID } from 'node:crypto'
-import type { Secret } from '../../../shared/secret.ts'
+import type { Secret } from '../../../shared/secrets/secret.ts'
 import { protocolFailure } from '../http/call-failure.ts'
 import type { ProviderOrigin } from '../http/connections.ts'
 import type { CredentialCaller } from '../http/credential.ts'

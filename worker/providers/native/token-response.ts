@@ -1,6 +1,6 @@
 // The response of a token endpoint as a token with its expiry (upstream.md 2.1 and 2.2).
 
-import { Secret } from '../../../shared/secret.ts'
+import { Secret } from '../../../shared/secrets/secret.ts'
 
 export interface NativeToken {
   value: Secret

@@ -1,6 +1,6 @@
 // Which addresses may read the log (operations.md 2.5).
 import type { IncomingMessage } from 'node:http'
-import { type AddressRange, isInRanges, readAddressRange, withoutPort } from '../../../shared/addresses.ts'
+import { type AddressRange, isInRanges, readAddressRange, withoutPort } from '../../../shared/net/addresses.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import { GatewayError } from '../../normalized/index.ts'
 

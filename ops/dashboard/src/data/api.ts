@@ -9,9 +9,9 @@ import type {
   TrafficHealth,
   TurnsAnswer
 } from '../../../../shared/admin-answers.ts'
-import type { BridgeModelsDocument } from '../../../../shared/bridge-documents.ts'
-import type { ReadinessDocument } from '../../../../shared/documents.ts'
-import type { ProviderEntry } from '../../../../shared/provider-documents.ts'
+import type { BridgeModelsDocument } from '../../../../shared/documents/bridge-documents.ts'
+import type { ReadinessDocument } from '../../../../shared/documents/documents.ts'
+import type { ProviderEntry } from '../../../../shared/documents/provider-documents.ts'
 import type { MirrorOutcome } from '../../../../shared/traffic/messages.ts'
 import type {
   BucketSeconds,

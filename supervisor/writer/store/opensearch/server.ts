@@ -2,7 +2,7 @@
 // body, no header and no credential, so that they can be logged.
 import type { IncomingMessage } from 'node:http'
 import { Client, errors } from '@opensearch-project/opensearch'
-import { decompress, readContentEncoding } from '../../../../shared/content-encoding.ts'
+import { decompress, readContentEncoding } from '../../../../shared/net/content-encoding.ts'
 
 /** The server is not available, or refuses a whole call. */
 export class SearchServerError extends Error {

@@ -4,7 +4,7 @@
 
 import type { Test } from 'tap'
 import type { Emulator, RecordedRequest } from '../../../../ops/emulator/server.ts'
-import { BASE_FEATURES } from '../../../../shared/profile.ts'
+import { BASE_FEATURES } from '../../../../shared/profile/profile.ts'
 import { type GatewayOptions, type ServingGateway, startEmulator } from '../../../support/in-process-gateway.ts'
 import {
   type ProfileOptions,

@@ -4,7 +4,7 @@ import {
   CAPABILITY_STATES,
   type CapabilityDecision,
   capabilityLayers
-} from '../../../../shared/capabilities.ts'
+} from '../../../../shared/support/capabilities.ts'
 import { intersectLayers, type LayerDecisions } from '../../../../worker/bridge/capabilities/intersect-layers.ts'
 import { assert, constantFrom, property, record, uniqueArray } from '../../../support/properties.ts'
 

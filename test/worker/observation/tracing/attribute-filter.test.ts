@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRedactor } from '../../../../shared/redaction.ts'
+import { createRedactor } from '../../../../shared/secrets/redaction.ts'
 import { ContentText, createAttributeFilter } from '../../../../worker/observation/tracing/attribute-filter.ts'
 import * as fc from '../../../support/properties.ts'
 import { CANARY, EVERYTHING, NOTHING, SECRET } from './support.ts'

@@ -1,6 +1,6 @@
 // Requests that are over, made by hand, for the pure functions that describe their spans.
 
-import { createRedactor } from '../../../../shared/redaction.ts'
+import { createRedactor } from '../../../../shared/secrets/redaction.ts'
 import type { NormalizedEvent, NormalizedUsage } from '../../../../worker/normalized/index.ts'
 import type { ClosedFacts, RequestFacts, RequestView } from '../../../../worker/observation/observer.ts'
 import type { EndedRequest } from '../../../../worker/observation/tracing/attributes.ts'

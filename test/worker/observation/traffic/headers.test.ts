@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRedactor } from '../../../../shared/redaction.ts'
+import { createRedactor } from '../../../../shared/secrets/redaction.ts'
 import { redactHeaders } from '../../../../worker/observation/traffic/headers.ts'
 
 t.test('only known headers show their value, and that is redacted', async t => {

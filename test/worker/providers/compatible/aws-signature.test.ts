@@ -2,7 +2,7 @@
 // (providers.md 1).
 
 import t, { type Test } from 'tap'
-import type { ProviderProfile } from '../../../../shared/profile.ts'
+import type { ProviderProfile } from '../../../../shared/profile/profile.ts'
 import { type AwsAccount, computeSignature, startAwsService } from '../../../support/aws-verifier.ts'
 import { compatibleCall, startCompatible } from '../support/compatible.ts'
 import { contextOf, createSink } from '../support/native.ts'

@@ -1,7 +1,7 @@
 // Where the credential of a profile goes, and the life of a token that is fetched with it (providers.md 1 and 2).
 
 import t, { type Test } from 'tap'
-import type { ProfileAuth } from '../../../../shared/profile.ts'
+import type { ProfileAuth } from '../../../../shared/profile/profile.ts'
 import { createAuthority } from '../../../support/certificates.ts'
 import { startForwardProxy } from '../../../support/forward-proxy.ts'
 import { waitUntil } from '../../../support/processes.ts'

@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { ProviderProfile } from '../../../../shared/profile.ts'
+import type { ProviderProfile } from '../../../../shared/profile/profile.ts'
 import { readLimits } from '../../../../worker/providers/compatible/limits.ts'
 import { edgeProfile } from '../../../support/profile-sets.ts'
 import { stepTimers } from '../../../support/stepped-timers.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Secret } from '../../../../shared/secret.ts'
+import { Secret } from '../../../../shared/secrets/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import {
   createTokenSource,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EXTERNAL_MODELS_MAX } from '../../../../shared/catalog.ts'
+import { EXTERNAL_MODELS_MAX } from '../../../../shared/catalog/catalog.ts'
 import { messagesCompatibleModels } from '../../../../worker/protocols/messages/provider/models.ts'
 import { fetchModelList } from '../../../../worker/providers/http/model-list.ts'
 import type { CallContext } from '../../../../worker/providers/types.ts'

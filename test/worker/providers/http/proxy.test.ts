@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Secret } from '../../../../shared/secret.ts'
+import { Secret } from '../../../../shared/secrets/secret.ts'
 import { chooseProfileProxy, chooseProxy, isWithoutProxy, readProxy } from '../../../../worker/providers/http/proxy.ts'
 
 t.test(

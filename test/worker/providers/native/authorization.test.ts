@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
-import { Secret } from '../../../../shared/secret.ts'
+import { Secret } from '../../../../shared/secrets/secret.ts'
 import { GatewayError } from '../../../../worker/normalized/index.ts'
 import { CREDENTIALS, chatCall, contextOf, createSink, emulatorEnv, startPool } from '../support/native.ts'
 import { rejection } from '../support/rejection.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEmulator } from '../../../../ops/emulator/server.ts'
-import { Secret } from '../../../../shared/secret.ts'
+import { Secret } from '../../../../shared/secrets/secret.ts'
 import type { NativeCredential } from '../../../../worker/providers/native/credential.ts'
 import { createNativeExecutorPool, IDLE_EXPIRY_MS } from '../../../../worker/providers/native/executor-pool.ts'
 import type { Executor, UpstreamAuthorization } from '../../../../worker/providers/types.ts'

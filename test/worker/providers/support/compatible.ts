@@ -1,8 +1,8 @@
 // Builds executors of kinds whose calls are a face and a header, with the made-up face of `http.ts`.
 
 import type { Test } from 'tap'
-import { type ProviderProfile, secretKey } from '../../../../shared/profile.ts'
-import { Secret } from '../../../../shared/secret.ts'
+import { type ProviderProfile, secretKey } from '../../../../shared/profile/profile.ts'
+import { Secret } from '../../../../shared/secrets/secret.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
 import { createChatCompatibleKind } from '../../../../worker/providers/compatible/chat.ts'
 import { createContentCompatibleKind } from '../../../../worker/providers/compatible/content.ts'

@@ -1,7 +1,7 @@
 // A client and an executor of a small made-up provider: a JSON list of words, or a stream with a word in each event.
 
 import type { Test } from 'tap'
-import { Secret } from '../../../../shared/secret.ts'
+import { Secret } from '../../../../shared/secrets/secret.ts'
 import { GatewayError, type NormalizedEvent } from '../../../../worker/normalized/index.ts'
 import { nativeV1Acceptance } from '../../../../worker/protocols/native/acceptance.ts'
 import type { ProviderFace, ResponseHead } from '../../../../worker/protocols/provider-face.ts'

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap'
 import type { Emulator } from '../../../../ops/emulator/server.ts'
-import { createNativeProfileSet, NATIVE_PROFILE_ID } from '../../../../shared/native-profile.ts'
+import { createNativeProfileSet, NATIVE_PROFILE_ID } from '../../../../shared/profile/native-profile.ts'
 import { parseSettings } from '../../../../shared/settings.ts'
 import {
   accumulateEvents,

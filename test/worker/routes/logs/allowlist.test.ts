@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isInRanges, readAddressRange } from '../../../../shared/addresses.ts'
+import { isInRanges, readAddressRange } from '../../../../shared/net/addresses.ts'
 import { findClientAddress } from '../../../../worker/routes/logs/allowlist.ts'
 
 const ranges = (...texts: string[]) =>

@@ -1,7 +1,7 @@
 // The client face of the completions family: this file reads a chat body into the normalized form; `write-response.ts`, `stream.ts`
 // and `errors.ts` write what the client gets back.
 
-import { OUTPUT_LIMIT_FIELDS, type OutputLimitField } from '../../../../shared/profile.ts'
+import { OUTPUT_LIMIT_FIELDS, type OutputLimitField } from '../../../../shared/profile/profile.ts'
 import {
   type FieldPaths,
   isJsonObject,

@@ -1,6 +1,6 @@
 // Writes models in the family's form, and in the short form of LiteLLM-style model info (completions.md 11, bridge.md 6.3).
 
-import type { CatalogModel, DeclaredModel } from '../../../../shared/catalog.ts'
+import type { CatalogModel, DeclaredModel } from '../../../../shared/catalog/catalog.ts'
 import type { JsonObject } from '../../../../shared/json.ts'
 
 export type CompletionsModel = {

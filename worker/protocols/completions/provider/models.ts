@@ -14,8 +14,8 @@
 // - servers on llama.cpp: `meta.n_ctx`; `n_ctx_train` is what the model could do, not what the server was started with
 // - this gateway: `input_token_limit`, `output_token_limit`, `metadata.type`
 
-import { EXTERNAL_BOUNDS } from '../../../../shared/catalog.ts'
-import { readTokenLimit, writeFacts } from '../../../../shared/model-facts.ts'
+import { EXTERNAL_BOUNDS } from '../../../../shared/catalog/catalog.ts'
+import { readTokenLimit, writeFacts } from '../../../../shared/catalog/model-facts.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { ModelListCodec } from '../../provider-face.ts'
 import { readCursor, readExternalModel, readModelItems, readWords, type StatedModel } from '../../shared/model-list.ts'

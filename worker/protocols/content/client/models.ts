@@ -1,6 +1,6 @@
 // Writes models in the content protocol's form, page by page (content.md 5.6).
 
-import type { CatalogModel } from '../../../../shared/catalog.ts'
+import type { CatalogModel } from '../../../../shared/catalog/catalog.ts'
 import { invalidRequest, type JsonValue } from '../../../normalized/index.ts'
 import type { ContentModel, ContentModelList } from './schema.ts'
 import { readMember } from './spelling.ts'

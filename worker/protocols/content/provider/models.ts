@@ -2,8 +2,8 @@
 // has `models` with `inputTokenLimit`, `outputTokenLimit` and `supportedGenerationMethods`; Vertex AI has
 // `publisherModels`, whose names are `publishers/google/models/<id>`, and states none of these.
 
-import { EXTERNAL_BOUNDS } from '../../../../shared/catalog.ts'
-import { readTokenLimit, writeFacts } from '../../../../shared/model-facts.ts'
+import { EXTERNAL_BOUNDS } from '../../../../shared/catalog/catalog.ts'
+import { readTokenLimit, writeFacts } from '../../../../shared/catalog/model-facts.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { ModelListCodec } from '../../provider-face.ts'
 import {

@@ -1,6 +1,6 @@
 // Writes models in the form of the messages protocol, page by page (messages.md 7.4).
 
-import type { CatalogModel } from '../../../../shared/catalog.ts'
+import type { CatalogModel } from '../../../../shared/catalog/catalog.ts'
 import { invalidRequest } from '../../../normalized/index.ts'
 import type { MessagesModel, MessagesModelPage } from './schema.ts'
 

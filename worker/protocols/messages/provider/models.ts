@@ -2,8 +2,8 @@
 // `max_input_tokens`, `max_tokens`, `capabilities` and `lifecycle` are members of `ModelInfo` in the
 // official SDK; servers with the same wire leave them out.
 
-import { EXTERNAL_BOUNDS } from '../../../../shared/catalog.ts'
-import { readTokenLimit, writeFacts } from '../../../../shared/model-facts.ts'
+import { EXTERNAL_BOUNDS } from '../../../../shared/catalog/catalog.ts'
+import { readTokenLimit, writeFacts } from '../../../../shared/catalog/model-facts.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
 import type { ModelListCodec } from '../../provider-face.ts'
 import { readCursor, readExternalModel, readModelItems, type StatedModel, withQuery } from '../../shared/model-list.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type CatalogModel, readCatalogModels } from '../../../../../shared/catalog.ts'
+import { type CatalogModel, readCatalogModels } from '../../../../../shared/catalog/catalog.ts'
 import {
   readModelPageQuery,
   writeModel,

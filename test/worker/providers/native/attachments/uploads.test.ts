@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEmulator, type Emulator } from '../../../../../ops/emulator/server.ts'
-import { Secret } from '../../../../../shared/secret.ts'
+import { Secret } from '../../../../../shared/secrets/secret.ts'
 import { GatewayError } from '../../../../../worker/normalized/index.ts'
 import type { PendingAttachment } from '../../../../../worker/protocols/provider-face.ts'
 import { chatCall, contextOf, createSink, emulatorEnv, startPool } from '../../support/native.ts'
