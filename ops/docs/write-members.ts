@@ -7,7 +7,7 @@ import { messagesCompatibleAcceptance } from '../../worker/protocols/messages/pr
 import { nativeV1Acceptance, nativeV2Acceptance } from '../../worker/protocols/native/acceptance.ts'
 import { clientFaces } from '../../worker/protocols/registry.ts'
 import { responsesCompatibleAcceptance } from '../../worker/protocols/responses/provider/acceptance.ts'
-import { findWord, type Members } from '../../worker/protocols/shared/members.ts'
+import { findWord, type Members } from '../../worker/protocols/shared/members/members.ts'
 
 interface Wire {
   title: string

@@ -7,7 +7,7 @@ import type { FileStore } from './files.ts'
 import type { Frame } from './frame.ts'
 import type { ModelInventory } from './models.ts'
 import type { ResponsePlan } from './response-plan.ts'
-import type { ResponseStore } from './responses-store.ts'
+import type { ResponseStore } from './responses/store.ts'
 import type { EmulatorSettings } from './settings.ts'
 import type { StateIds, Thread, ThreadStore } from './threads.ts'
 

@@ -1,4 +1,6 @@
 // One reader per directive, which reads its value into a step.
+
+import { malformedMessagesNames } from './anthropic/malformed.ts'
 import {
   type DirectiveError,
   HANG_BEFORE_HEADERS,
@@ -9,9 +11,8 @@ import {
   usageForms
 } from './directive-steps.ts'
 import { asJson, type JsonValue } from './json.ts'
-import { malformedNames } from './malformed-chat.ts'
-import { malformedMessagesNames } from './malformed-messages.ts'
-import { malformedResponsesNames } from './malformed-responses.ts'
+import { malformedNames } from './openai/malformed.ts'
+import { malformedResponsesNames } from './responses/malformed.ts'
 
 const WAIT_MS_MAX = 600_000
 const CHUNKS_MAX = 100_000

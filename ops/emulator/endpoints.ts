@@ -1,12 +1,12 @@
 // The endpoints other than chat (models, embeddings, token counts, files) as a table of method, path and handler.
-import { countAnthropicTokens, findAnthropicModel, listAnthropicModels } from './anthropic-resources.ts'
+import { countAnthropicTokens, findAnthropicModel, listAnthropicModels } from './anthropic/resources.ts'
 import { writeEmbeddings, writeTokenCounts } from './embeddings.ts'
 import { noSuchModel, UpstreamError } from './errors.ts'
 import { type Exchange, sendBody, sendJson } from './exchange.ts'
 import { storeUpload } from './files.ts'
 import { readMultipart } from './multipart.ts'
-import { findOpenAiModel, listOpenAiModels, writeOpenAiEmbeddings } from './openai-resources.ts'
-import { removeStoredResponse, sendStoredResponse } from './responses-chat.ts'
+import { findOpenAiModel, listOpenAiModels, writeOpenAiEmbeddings } from './openai/resources.ts'
+import { removeStoredResponse, sendStoredResponse } from './responses/chat.ts'
 import type { EmulatorState } from './state.ts'
 
 type Handler = (exchange: Exchange, body: Buffer, state: EmulatorState) => Promise<void> | void

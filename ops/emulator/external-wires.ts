@@ -1,14 +1,14 @@
 // The wires of external providers: where the emulator serves them, and the key that each call must carry.
-import { createAnthropicChat } from './anthropic-chat.ts'
-import { invalidMember, sendAnthropicError } from './anthropic-errors.ts'
+import { createAnthropicChat } from './anthropic/chat.ts'
+import { invalidMember, sendAnthropicError } from './anthropic/errors.ts'
 import type { ChatWire } from './chat-wire.ts'
 import { anthropicEndpoints, type Endpoint, openAiEndpoints, responsesEndpoints } from './endpoints.ts'
 import { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import { googleWire } from './google-wire.ts'
-import { openAiChat, sendOpenAiError } from './openai-chat.ts'
-import { createResponsesChat } from './responses-chat.ts'
-import { sendResponsesError } from './responses-errors.ts'
+import { googleWire } from './google/wire.ts'
+import { openAiChat, sendOpenAiError } from './openai/chat.ts'
+import { createResponsesChat } from './responses/chat.ts'
+import { sendResponsesError } from './responses/errors.ts'
 import type { EmulatorSettings } from './settings.ts'
 
 export interface ExternalWire {

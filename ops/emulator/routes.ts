@@ -1,8 +1,6 @@
 // Finds the handler of a request and runs it: first configured faults, then authorization, then the endpoint.
 import type { TLSSocket } from 'node:tls'
 import { respondToChat } from './chat.ts'
-import { chatV1 } from './chat-v1.ts'
-import { chatV2 } from './chat-v2.ts'
 import type { ChatWire } from './chat-wire.ts'
 import { type ControlDeps, respondToControl } from './control.ts'
 import { type Endpoint, nativeEndpoints, readJson } from './endpoints.ts'
@@ -11,6 +9,8 @@ import { breakConnection, type Exchange, pause, readBody, sendApiError, sendJson
 import { authorizeExternal, type ExternalPlace, findExternalPlace } from './external-wires.ts'
 import type { ScriptedResponse } from './faults.ts'
 import { isObject } from './json.ts'
+import { chatV1 } from './native/chat-v1.ts'
+import { chatV2 } from './native/chat-v2.ts'
 import type { EmulatorState } from './state.ts'
 
 export const CONTROL_PATH = '/__control'

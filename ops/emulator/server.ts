@@ -10,7 +10,7 @@ import { createFaults, readFailRule, readScriptedResponse } from './faults.ts'
 import { createFileStore } from './files.ts'
 import { createModelInventory } from './models.ts'
 import { createRecorder, type EmulatorStats, type RecordedRequest } from './recorder.ts'
-import { createResponseStore } from './responses-store.ts'
+import { createResponseStore } from './responses/store.ts'
 import {
   ANTHROPIC_PATH,
   API_PATH,

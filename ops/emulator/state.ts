@@ -4,7 +4,7 @@ import type { Faults } from './faults.ts'
 import type { FileStore } from './files.ts'
 import type { ModelInventory } from './models.ts'
 import type { Recorder } from './recorder.ts'
-import type { ResponseStore } from './responses-store.ts'
+import type { ResponseStore } from './responses/store.ts'
 import type { EmulatorSettings } from './settings.ts'
 import type { StateIds, ThreadStore } from './threads.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../worker/normalized/index.ts'
 import { chatCompatibleEmbeddings } from '../../worker/protocols/completions/provider/embeddings.ts'
-import { findExternalError, readExternalError } from '../../worker/protocols/shared/external-error.ts'
+import { findExternalError, readExternalError } from '../../worker/protocols/shared/errors/external-error.ts'
 import * as fc from '../support/properties.ts'
 import { checkGrammar } from '../worker/normalized/grammar.ts'
 import { openReader, readStream, readWhole, writeFrames } from '../worker/protocols/completions/provider/support.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readOpenAiChat } from '../../ops/emulator/read-openai.ts'
+import { readOpenAiChat } from '../../ops/emulator/openai/read.ts'
 import {
   type ContentPart,
   GatewayError,

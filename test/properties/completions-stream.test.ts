@@ -8,7 +8,7 @@ import { accumulateEvents, GatewayError } from '../../worker/normalized/index.ts
 import type { CompletionsChunk, CompletionsMessage } from '../../worker/protocols/completions/client/schema.ts'
 import { createCompletionsStreamWriter } from '../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../worker/protocols/completions/client/write-response.ts'
-import { joinFrames } from '../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../worker/protocols/shared/stream/stream-frames.ts'
 import * as fc from '../support/properties.ts'
 import { responseContext } from '../worker/protocols/completions/client/support.ts'
 import { readStrictly } from './completions-chunks.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readGoogleChat } from '../../ops/emulator/read-google.ts'
+import { readGoogleChat } from '../../ops/emulator/google/read.ts'
 import {
   type ContentPart,
   GatewayError,

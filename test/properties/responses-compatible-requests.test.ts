@@ -1,9 +1,9 @@
 // Any conversation of any client becomes one that the strict service of the Responses wire accepts.
 
 import t from 'tap'
-import { readResponses } from '../../ops/emulator/read-responses.ts'
-import { encryptReasoning } from '../../ops/emulator/responses-reasoning.ts'
-import { createResponseStore } from '../../ops/emulator/responses-store.ts'
+import { readResponses } from '../../ops/emulator/responses/read.ts'
+import { encryptReasoning } from '../../ops/emulator/responses/reasoning.ts'
+import { createResponseStore } from '../../ops/emulator/responses/store.ts'
 import {
   type ContentPart,
   GatewayError,

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { type Duplex, duplexPair } from 'node:stream'
 import { http } from '../../shared/net/node-http.ts'
-import { markReplay, type Replay } from '../http/replay-mark.ts'
+import { markReplay, type Replay } from '../http/request/replay-mark.ts'
 
 export interface DispatchedRequest {
   readonly path: string

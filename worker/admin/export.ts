@@ -2,7 +2,7 @@
 // so that memory does not grow with the export (operations.md 9.3; field-lessons.md L8).
 import type { FastifyReply } from 'fastify'
 import type { TrafficPayload, TrafficSummary } from '../../shared/traffic/query.ts'
-import { whenDrained } from '../http/client-writes.ts'
+import { whenDrained } from '../http/connections/client-writes.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { CSV_HEADER, writeCsvRow } from './csv.ts'
 import { writeCursor } from './cursor.ts'

@@ -11,7 +11,7 @@ import {
   type TrafficFilter
 } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
-import type { QueryValues } from '../http/families.ts'
+import type { QueryValues } from '../http/request/families.ts'
 import {
   boolean,
   integer,
@@ -23,7 +23,7 @@ import {
   text,
   textUpTo,
   withDefault
-} from '../http/parameters.ts'
+} from '../http/request/parameters.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { readCursor } from './cursor.ts'
 import { readTimestamp } from './timestamps.ts'

@@ -8,7 +8,7 @@ import {
   unsupportedSemantic
 } from '../normalized/index.ts'
 import type { ChatClientFace } from '../protocols/client-face.ts'
-import type { Members, PartSink } from '../protocols/shared/members.ts'
+import type { Members, PartSink } from '../protocols/shared/members/members.ts'
 import { LeftOut } from './left-out.ts'
 import { nameModel } from './name-model.ts'
 import type { ExecutionPlan } from './resolve-route.ts'

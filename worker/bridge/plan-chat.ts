@@ -5,7 +5,7 @@ import { GatewayError, type JsonObject, type NormalizedRequest } from '../normal
 import type { ChatClientFace } from '../protocols/client-face.ts'
 import type { ApiMode, ChatTarget, ProviderFace, WrittenChat } from '../protocols/provider-face.ts'
 import { clientFaces, findProviderFace, type ProviderFaces } from '../protocols/registry.ts'
-import type { JsonEdits } from '../protocols/shared/edits.ts'
+import type { JsonEdits } from '../protocols/shared/json/edits.ts'
 import { admitRoute, admitToAlias } from './admit.ts'
 import { admitFeatures } from './admit-features.ts'
 import { LeftOut } from './left-out.ts'

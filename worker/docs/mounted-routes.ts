@@ -1,5 +1,5 @@
 // The routes of the application as they are mounted, in the words of the documentation.
-import type { RouteTraits } from '../http/route-traits.ts'
+import type { RouteTraits } from '../http/request/route-traits.ts'
 import type { Operation } from '../operations/operation.ts'
 import { DOCUMENT_METHODS, type RouteDocument } from './operation.ts'
 

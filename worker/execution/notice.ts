@@ -2,7 +2,7 @@
 
 import type { Logger } from '../../shared/logging.ts'
 import type { RequestContext } from '../http/request-context.ts'
-import { HIDDEN_NAME, type IsMember, showFields } from '../protocols/shared/shown-fields.ts'
+import { HIDDEN_NAME, type IsMember, showFields } from '../protocols/shared/members/shown-fields.ts'
 
 export interface Notices {
   /** Tells the client, the record and the log which fields a route leaves out. Call it before the response begins. */

@@ -3,19 +3,19 @@ import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from '../../shared/logging.ts'
 import { MODEL_CHARACTERS_MAX } from '../protocols/shared/model.ts'
-import type { RefusedConnection } from './connection-room.ts'
+import type { RefusedConnection } from './connections/connection-room.ts'
 import { createContextOpener } from './context-opener.ts'
-import { createCorsPolicy } from './cors.ts'
-import { createRequestDescriber } from './describe-request.ts'
 import { createErrorResponder } from './errors.ts'
-import { createFamilyFinder } from './families.ts'
 import { acceptBodies, collectMethods, expectContexts, runStages, waitForRecordRoom } from './hooks.ts'
 import type { HttpRuntime } from './http-runtime.ts'
-import { createKeyFacts } from './key-facts.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createLocalAccess } from './local-access.ts'
-import { createPathRepair, withoutQuery } from './path-repair.ts'
-import type { PayloadLog } from './payload-log.ts'
+import { createRequestDescriber } from './request/describe-request.ts'
+import { createFamilyFinder } from './request/families.ts'
+import { createKeyFacts } from './request/key-facts.ts'
+import { createPathRepair, withoutQuery } from './request/path-repair.ts'
+import { createCorsPolicy } from './response/cors.ts'
+import type { PayloadLog } from './response/payload-log.ts'
 import {
   acceptCredentials,
   acceptLengths,
@@ -134,6 +134,6 @@ function createRefusalReport(log: Logger): (refused: RefusedConnection) => void 
 
 async function loadPayloadLog(runtime: HttpRuntime): Promise<PayloadLog | undefined> {
   if (runtime.settings.logLevel !== 'DEBUG') return undefined
-  const { createPayloadLog } = await import('./payload-log.ts')
+  const { createPayloadLog } = await import('./response/payload-log.ts')
   return createPayloadLog(runtime)
 }

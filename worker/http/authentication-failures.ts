@@ -3,7 +3,7 @@
 // repeat one, and behind a proxy all clients have one address.
 import type { Logger } from '../../shared/logging.ts'
 import type { AuthenticationFailure } from '../observation/observer.ts'
-import type { Fingerprint } from './fingerprint.ts'
+import type { Fingerprint } from './request/fingerprint.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface AuthenticationFailures {

@@ -1,14 +1,15 @@
 // The first stage: every request gets its context, with the family that it belongs to, its names
 // for logs and metrics, and the deadline of its route.
-import type { CorsPolicy } from './cors.ts'
-import type { RequestDescriber } from './describe-request.ts'
-import type { QueryValues } from './families.ts'
+
 import type { HttpRuntime } from './http-runtime.ts'
-import type { ReadKeyFacts } from './key-facts.ts'
-import { withoutQuery } from './path-repair.ts'
-import type { PayloadLog } from './payload-log.ts'
+import type { RequestDescriber } from './request/describe-request.ts'
+import type { QueryValues } from './request/families.ts'
+import type { ReadKeyFacts } from './request/key-facts.ts'
+import { withoutQuery } from './request/path-repair.ts'
+import { readWildcard } from './request/route-traits.ts'
 import { RequestContext, type RequestEnvironment } from './request-context.ts'
-import { readWildcard } from './route-traits.ts'
+import type { CorsPolicy } from './response/cors.ts'
+import type { PayloadLog } from './response/payload-log.ts'
 import type { Stage } from './stages.ts'
 
 export interface ContextOpenerParts {

@@ -12,9 +12,9 @@ import { isPassToken, readPassToken, resemblesPassToken } from '../providers/pas
 import type { UpstreamAuthorization } from '../providers/types.ts'
 import { createAdminKeyCheck } from './admin-key.ts'
 import { createAuthenticationFailures } from './authentication-failures.ts'
-import type { QueryValues } from './families.ts'
-import type { Fingerprint } from './fingerprint.ts'
-import type { RouteTraits } from './route-traits.ts'
+import type { QueryValues } from './request/families.ts'
+import type { Fingerprint } from './request/fingerprint.ts'
+import type { RouteTraits } from './request/route-traits.ts'
 
 const SERVER_AUTHORIZATION: UpstreamAuthorization = { type: 'server' }
 

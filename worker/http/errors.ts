@@ -8,9 +8,9 @@ import type { WriteError, WrittenError } from '../protocols/client-face.ts'
 import { writeCompletionsError } from '../protocols/completions/client/errors.ts'
 import { writeContentError } from '../protocols/content/client/errors.ts'
 import { writeMessagesError } from '../protocols/messages/client/errors.ts'
-import { writeErrorHeaders } from '../protocols/shared/error-headers.ts'
+import { writeErrorHeaders } from '../protocols/shared/errors/error-headers.ts'
+import { findConnection } from './connections/served-connection.ts'
 import { sendWhole } from './respond.ts'
-import { findConnection } from './served-connection.ts'
 
 /** The system form has its own words for these codes. */
 const SYSTEM_WORDS: Partial<Record<string, { code: string; message: string }>> = {

@@ -2,8 +2,8 @@
 // ends at a client disconnect.
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { isFull, PIECE_BYTES, whenDrained, writeInPieces } from './client-writes.ts'
-import { cutResponse } from './cut-response.ts'
+import { isFull, PIECE_BYTES, whenDrained, writeInPieces } from './connections/client-writes.ts'
+import { cutResponse } from './connections/cut-response.ts'
 import type { RequestContext } from './request-context.ts'
 
 type Piece = string | Uint8Array

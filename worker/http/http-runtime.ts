@@ -10,7 +10,7 @@ import type { Observation } from '../observation/observation.ts'
 import type { PlannedFacts } from '../observation/observer.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { DrainGate } from './drain-gate.ts'
-import type { Fingerprint } from './fingerprint.ts'
+import type { Fingerprint } from './request/fingerprint.ts'
 
 export interface HttpRuntime {
   readonly settings: Settings

@@ -11,12 +11,22 @@ import { findListeningHandle, type ListeningHandle } from '../../shared/ipc/list
 import { isMissingAddress, resolveListenAddresses } from '../../shared/net/listen-addresses.ts'
 import { http } from '../../shared/net/node-http.ts'
 import { createTurnBatch } from '../performance/turn-batch.ts'
-import { isBodyMethod } from './body.ts'
-import { canRespond, refuseConnect, sendClientError, toRequestFault } from './client-error.ts'
-import { boundConnections, connectionsMaxOf, type RefusedConnection, readDescriptorUse } from './connection-room.ts'
-import { connectLocally } from './local-connection.ts'
+import { canRespond, refuseConnect, sendClientError, toRequestFault } from './connections/client-error.ts'
+import {
+  boundConnections,
+  connectionsMaxOf,
+  type RefusedConnection,
+  readDescriptorUse
+} from './connections/connection-room.ts'
+import { connectLocally } from './connections/local-connection.ts'
+import {
+  type ConnectionHandlers,
+  closeTimedOut,
+  findConnection,
+  receiveRequest
+} from './connections/served-connection.ts'
+import { isBodyMethod } from './request/body.ts'
 import { findContext } from './request-context.ts'
-import { type ConnectionHandlers, closeTimedOut, findConnection, receiveRequest } from './served-connection.ts'
 import type { UnservedRequests } from './unserved-request.ts'
 import { type ConnectLocally, createUpgradeHandler } from './upgrade.ts'
 

@@ -5,7 +5,7 @@ import { GatewayError } from '../normalized/index.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type OperationPath, readOperationPath, versionsOf, writeTemplate } from '../operations/path.ts'
 import type { ApiMode } from '../protocols/provider-face.ts'
-import { type RouteTraits, readWildcard, type VerbOperation } from './route-traits.ts'
+import { type RouteTraits, readWildcard, type VerbOperation } from './request/route-traits.ts'
 
 /**
  * The decoded parameters of a path by the names that its operation gives them; a rest of the path

@@ -1,7 +1,7 @@
 // When a request ends: the signal that aborts its work, the deadline, the close of its connection, and work that outlives the connection.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../normalized/index.ts'
-import { findConnection } from './served-connection.ts'
+import { findConnection } from './connections/served-connection.ts'
 
 export interface RequestLifetimeOptions {
   readonly incoming: IncomingMessage

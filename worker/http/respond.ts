@@ -5,9 +5,9 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { asBuffer } from '../../shared/bytes.ts'
-import { PIECE_BYTES, writeInPieces } from './client-writes.ts'
+import { PIECE_BYTES, writeInPieces } from './connections/client-writes.ts'
+import { findConnection, limitUnread } from './connections/served-connection.ts'
 import type { RequestContext } from './request-context.ts'
-import { findConnection, limitUnread } from './served-connection.ts'
 
 /**
  * How long a response that was sent before the end of its request waits for the client to stop

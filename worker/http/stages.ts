@@ -3,14 +3,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../normalized/index.ts'
 import { createModelPathTest } from '../operations/path.ts'
-import { assertAnnouncedLength, isBodyMethod, isSizeKnown } from './body.ts'
-import type { CorsPolicy } from './cors.ts'
+import { isFramingClear } from './connections/served-connection.ts'
 import { createCredentialCheck } from './credentials.ts'
 import type { HttpRuntime } from './http-runtime.ts'
-import type { MethodTable } from './method-table.ts'
+import { assertAnnouncedLength, isBodyMethod, isSizeKnown } from './request/body.ts'
+import type { MethodTable } from './request/method-table.ts'
+import { lacksVerb, readWildcard } from './request/route-traits.ts'
 import { sendWhole } from './respond.ts'
-import { lacksVerb, readWildcard } from './route-traits.ts'
-import { isFramingClear } from './served-connection.ts'
+import type { CorsPolicy } from './response/cors.ts'
 
 /**
  * One stage in front of a handler. It responds, raises a `GatewayError`, or leaves the request to

@@ -8,12 +8,12 @@ import type { Observation } from '../observation/observation.ts'
 import { ObservedRequest, type RequestOutcome, refusedOutcome } from '../observation/observed-request.ts'
 import type { Caller, KeyFacts, RemoteParent } from '../observation/observer.ts'
 import type { Protocol } from '../operations/operation.ts'
-import { classifyCaller } from './caller.ts'
-import type { RouteDescription } from './describe-request.ts'
-import { type Fingerprint, findCallerKey } from './fingerprint.ts'
-import type { ReadKeyFacts } from './key-facts.ts'
-import { toLocalTarget, withoutQuery } from './path-repair.ts'
-import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './trace-context.ts'
+import { classifyCaller } from './request/caller.ts'
+import type { RouteDescription } from './request/describe-request.ts'
+import { type Fingerprint, findCallerKey } from './request/fingerprint.ts'
+import type { ReadKeyFacts } from './request/key-facts.ts'
+import { toLocalTarget, withoutQuery } from './request/path-repair.ts'
+import { readClientRequestId, readRemoteParent, readSpanId, readTraceId } from './request/trace-context.ts'
 
 export interface UnservedRequestsOptions {
   readonly observation: Observation | undefined

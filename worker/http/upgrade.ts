@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { http } from '../../shared/net/node-http.ts'
 import { GatewayError } from '../normalized/index.ts'
-import type { LocalFacts } from './local-connection.ts'
-import { findConnection } from './served-connection.ts'
+import type { LocalFacts } from './connections/local-connection.ts'
+import { findConnection } from './connections/served-connection.ts'
 import type { Stage } from './stages.ts'
 
 /** A path of the Responses family, repaired. */

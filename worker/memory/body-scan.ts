@@ -10,7 +10,7 @@ import {
   OPENING_BRACE,
   OPENING_BRACKET,
   QUOTE
-} from '../protocols/shared/json-characters.ts'
+} from '../protocols/shared/json/json-characters.ts'
 import {
   isJsonWord,
   type JsonMember,
@@ -18,8 +18,8 @@ import {
   passJsonValue,
   passText,
   readJsonText
-} from '../protocols/shared/json-parts.ts'
-import { skipBlanks } from '../protocols/shared/raw-json.ts'
+} from '../protocols/shared/json/json-parts.ts'
+import { skipBlanks } from '../protocols/shared/json/raw-json.ts'
 
 /** An item of the request's own input. */
 export interface OwnItem extends JsonPart {

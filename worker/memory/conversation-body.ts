@@ -4,8 +4,8 @@
 import type { StoredItem } from '../../shared/memory/store.ts'
 import { GatewayError, invalidRequest, isJsonObject, type JsonObject, type JsonValue } from '../normalized/index.ts'
 import { readInput } from '../protocols/responses/client/read-input.ts'
-import { wrongType } from '../protocols/shared/field.ts'
-import { findJsonMember, listJsonItems, listJsonMembers } from '../protocols/shared/json-parts.ts'
+import { findJsonMember, listJsonItems, listJsonMembers } from '../protocols/shared/json/json-parts.ts'
+import { wrongType } from '../protocols/shared/members/field.ts'
 import { createItemId } from './new-ids.ts'
 
 const ITEMS_MAX = 20

@@ -3,7 +3,7 @@
 
 import { asBuffer } from '../../shared/bytes.ts'
 import type { StoredItem } from '../../shared/memory/store.ts'
-import { findJsonMember, listJsonMembers, readJsonText } from '../protocols/shared/json-parts.ts'
+import { findJsonMember, listJsonMembers, readJsonText } from '../protocols/shared/json/json-parts.ts'
 
 export type Turns = readonly (readonly StoredItem[])[]
 

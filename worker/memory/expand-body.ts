@@ -2,7 +2,7 @@
 // further knowledge. It is made in the bytes, so that everything else stays as the client wrote it (memory.md 3).
 
 import type { StoredItem } from '../../shared/memory/store.ts'
-import { findJsonMember, isJsonWord, type JsonMember } from '../protocols/shared/json-parts.ts'
+import { findJsonMember, isJsonWord, type JsonMember } from '../protocols/shared/json/json-parts.ts'
 import type { OwnItem } from './body-scan.ts'
 import type { MemoryWish } from './read-wish.ts'
 

@@ -9,7 +9,7 @@ import {
   type JsonPart,
   listJsonMembers,
   readJsonText
-} from '../protocols/shared/json-parts.ts'
+} from '../protocols/shared/json/json-parts.ts'
 import { BodyScan, type OwnInput } from './body-scan.ts'
 
 /** What a body wants of the memory. */

@@ -11,9 +11,9 @@ import {
 } from '../../shared/memory/store.ts'
 import type { NormalizedEvent } from '../normalized/index.ts'
 import type { StreamFrames, WrittenPartial } from '../protocols/client-face.ts'
-import { JsonEdits } from '../protocols/shared/edits.ts'
-import { editFrameData } from '../protocols/shared/frame-data.ts'
-import { editJson } from '../protocols/shared/spans.ts'
+import { JsonEdits } from '../protocols/shared/json/edits.ts'
+import { editJson } from '../protocols/shared/json/spans.ts'
+import { editFrameData } from '../protocols/shared/stream/frame-data.ts'
 import type { ResponseKeeper } from './chat-turn.ts'
 import { PartialOutput } from './partial-output.ts'
 import {

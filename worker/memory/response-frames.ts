@@ -4,9 +4,9 @@
 import { asBuffer } from '../../shared/bytes.ts'
 import type { StoredItem } from '../../shared/memory/store.ts'
 import { isJsonObject, type JsonObject, tryParseJson } from '../normalized/index.ts'
-import { findFrameData } from '../protocols/shared/frame-data.ts'
-import { FrameSplitter } from '../protocols/shared/frame-splitter.ts'
-import { findJsonMember, listJsonMembers, readJsonText } from '../protocols/shared/json-parts.ts'
+import { findJsonMember, listJsonMembers, readJsonText } from '../protocols/shared/json/json-parts.ts'
+import { findFrameData } from '../protocols/shared/stream/frame-data.ts'
+import { FrameSplitter } from '../protocols/shared/stream/frame-splitter.ts'
 import { readOutputItem, readWrittenResponse, type WrittenParts } from './response-record.ts'
 
 /** A response object in a frame. */

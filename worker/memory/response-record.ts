@@ -7,7 +7,7 @@ import {
   listJsonItems,
   listJsonMembers,
   readJsonText
-} from '../protocols/shared/json-parts.ts'
+} from '../protocols/shared/json/json-parts.ts'
 import { createItemId } from './new-ids.ts'
 import type { MemoryWish } from './read-wish.ts'
 

@@ -3,15 +3,15 @@
 
 import { asBuffer } from '../../shared/bytes.ts'
 import type { StoredItem } from '../../shared/memory/store.ts'
-import { JsonEdits } from '../protocols/shared/edits.ts'
+import { JsonEdits } from '../protocols/shared/json/edits.ts'
 import {
   findJsonMember,
   isJsonWord,
   type JsonMember,
   listJsonMembers,
   readJsonText
-} from '../protocols/shared/json-parts.ts'
-import { editJson } from '../protocols/shared/spans.ts'
+} from '../protocols/shared/json/json-parts.ts'
+import { editJson } from '../protocols/shared/json/spans.ts'
 
 /** Types whose items always have a status in the public API. */
 const TYPES_WITH_STATUS: ReadonlySet<string> = new Set([

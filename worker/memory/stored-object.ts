@@ -3,7 +3,7 @@
 import { asBuffer } from '../../shared/bytes.ts'
 import type { ConversationRecord, ResponseRecord, StoredItem } from '../../shared/memory/store.ts'
 import type { JsonObject, JsonValue } from '../normalized/index.ts'
-import { findJsonMember, listJsonMembers } from '../protocols/shared/json-parts.ts'
+import { findJsonMember, listJsonMembers } from '../protocols/shared/json/json-parts.ts'
 import { writeItem, writeShownItem } from './shown-item.ts'
 
 export type DeletedResponse = { id: string; object: 'response'; deleted: true }

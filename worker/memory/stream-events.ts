@@ -4,10 +4,10 @@ import { asBuffer } from '../../shared/bytes.ts'
 import type { StoredEvent } from '../../shared/memory/store.ts'
 import { isJsonObject, type JsonObject } from '../normalized/index.ts'
 import type { StreamFrames } from '../protocols/client-face.ts'
-import { JsonEdits } from '../protocols/shared/edits.ts'
-import { findFrameData } from '../protocols/shared/frame-data.ts'
-import { FrameSplitter } from '../protocols/shared/frame-splitter.ts'
-import { editJson } from '../protocols/shared/spans.ts'
+import { JsonEdits } from '../protocols/shared/json/edits.ts'
+import { editJson } from '../protocols/shared/json/spans.ts'
+import { findFrameData } from '../protocols/shared/stream/frame-data.ts'
+import { FrameSplitter } from '../protocols/shared/stream/frame-splitter.ts'
 
 /** An event, and what it says. */
 export interface NumberedEvent extends StoredEvent {

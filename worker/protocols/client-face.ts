@@ -11,7 +11,7 @@ import type {
   NormalizedResponse,
   ResponseTurn
 } from '../normalized/index.ts'
-import type { Members, PartSink } from './shared/members.ts'
+import type { Members, PartSink } from './shared/members/members.ts'
 
 /** The parts of a request besides its body that a client face reads. */
 export interface ReadContext {

@@ -16,7 +16,7 @@ import type {
   ResponseTurn
 } from '../normalized/index.ts'
 import type { EmbeddingOption, ModelRequest, OutlineReader } from './client-face.ts'
-import type { JsonEdits } from './shared/edits.ts'
+import type { JsonEdits } from './shared/json/edits.ts'
 
 /** The provider's contract that a route prefix selects, when the provider has more than one. */
 export type ApiMode = 'v1' | 'v2'

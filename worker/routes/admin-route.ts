@@ -3,9 +3,9 @@
 // one than was asked for (decisions.md 96).
 import type { FastifyReply, RouteOptions } from 'fastify'
 import { closestMatch } from 'leven'
-import type { QueryValues } from '../http/families.ts'
+import type { QueryValues } from '../http/request/families.ts'
+import { systemTraits } from '../http/request/route-traits.ts'
 import { sendJson } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 
 /** The options of the route at a path such as `/_admin/keys/:name`, with these query parameters. */

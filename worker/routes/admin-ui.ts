@@ -2,8 +2,8 @@
 // with every request to the admin API. Loaded only where `GATEWAY_ADMIN_API_ENABLED` is on.
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
 import { readDashboard } from '../dashboard/assets.ts'
+import { systemTraits } from '../http/request/route-traits.ts'
 import { sendWhole } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 
 const PAGE = '/_admin/ui'

@@ -24,9 +24,9 @@ import {
   modelNotFound
 } from '../bridge/capabilities/capability-route.ts'
 import { decideCapabilities } from '../bridge/capabilities/effective-capabilities.ts'
+import { systemTraits } from '../http/request/route-traits.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { sendJson } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { providerCapabilities } from '../protocols/registry.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'

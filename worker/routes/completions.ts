@@ -2,8 +2,8 @@
 // model lists have files of theirs.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { setModel } from '../http/body-model.ts'
 import type { OperationHandler, OperationHandlers } from '../http/mount-operations.ts'
+import { setModel } from '../http/request/body-model.ts'
 import { completionsFace } from '../protocols/completions/client/face.ts'
 import { createChatHandler } from './chat.ts'
 import { createEmbeddingsHandler } from './embeddings.ts'

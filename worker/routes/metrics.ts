@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { chooseMetricsFormat, METRICS_CONTENT_TYPES } from '../../shared/metrics/format.ts'
 import { SettingsError } from '../../shared/settings.ts'
 import type { WorkerMetrics } from '../control/metrics-channel.ts'
+import { systemTraits } from '../http/request/route-traits.ts'
 import { sendWhole } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 
 /** No cache keeps what only an operator may read, and no browser takes a label for markup. */

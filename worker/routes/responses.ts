@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { findLocalFacts, type LocalFacts } from '../http/local-connection.ts'
+import { findLocalFacts, type LocalFacts } from '../http/connections/local-connection.ts'
 import type { OperationHandlers } from '../http/mount-operations.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { ChatTurn } from '../memory/chat-turn.ts'

@@ -1,8 +1,8 @@
 // The routes for liveness, readiness and the root (operations.md 2.1).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createReadinessDocument } from '../../shared/documents/documents.ts'
+import { systemTraits } from '../http/request/route-traits.ts'
 import { sendJson, sendWhole } from '../http/respond.ts'
-import { systemTraits } from '../http/route-traits.ts'
 import { GatewayError } from '../normalized/index.ts'
 import type { WorkerRuntime } from './worker-runtime.ts'
 

@@ -4,8 +4,8 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { writeJsonBody, writeJsonText } from '../../shared/json.ts'
-import { COLON } from '../protocols/shared/json-characters.ts'
-import { findQuote, findStringEnd, skipBlanks } from '../protocols/shared/raw-json.ts'
+import { COLON } from '../protocols/shared/json/json-characters.ts'
+import { findQuote, findStringEnd, skipBlanks } from '../protocols/shared/json/raw-json.ts'
 
 /** Shorter texts are not copied: finding and placing one costs as much as escaping some hundred characters. */
 const TEXT_BYTES_MIN = 1024

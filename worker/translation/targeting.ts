@@ -6,7 +6,7 @@ import type { TargetRoute } from '../bridge/resolve-route.ts'
 import { isJsonObject, type JsonObject, NORMALIZED_VERSION, type NormalizedRequest } from '../normalized/index.ts'
 import type { ProviderFace, WrittenPost } from '../protocols/provider-face.ts'
 import { clientFaces } from '../protocols/registry.ts'
-import type { JsonEdits, Place } from '../protocols/shared/edits.ts'
+import type { JsonEdits, Place } from '../protocols/shared/json/edits.ts'
 
 /** Plain data that may cross a thread boundary. */
 export interface Targeting {

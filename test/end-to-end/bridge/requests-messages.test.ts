@@ -2,7 +2,7 @@
 // what the service refuses.
 
 import t from 'tap'
-import { signThinking } from '../../../ops/emulator/anthropic-signature.ts'
+import { signThinking } from '../../../ops/emulator/anthropic/signature.ts'
 import { post } from '../../support/client.ts'
 import { ask, families, type Loose, send } from './families.ts'
 import { messages as provider, startBridge } from './providers/index.ts'

@@ -5,8 +5,8 @@
 // signatures.
 
 import t from 'tap'
-import { redactThinking, signThinking } from '../../../ops/emulator/anthropic-signature.ts'
-import { signPart } from '../../../ops/emulator/google-signature.ts'
+import { redactThinking, signThinking } from '../../../ops/emulator/anthropic/signature.ts'
+import { signPart } from '../../../ops/emulator/google/signature.ts'
 import { type Call, families, type Loose, type Turn } from '../tool-loops/families.ts'
 import { FOREIGN_MARK } from './providers/content.ts'
 import { chat, content, messages, type Provider, providers, startBridge } from './providers/index.ts'

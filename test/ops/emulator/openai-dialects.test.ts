@@ -1,6 +1,6 @@
 // The forms in which single providers of the chat-completions wire differ, the errors and redirects of a provider, and its strictness.
 import t, { type Test } from 'tap'
-import { malformedNames } from '../../../ops/emulator/malformed-chat.ts'
+import { malformedNames } from '../../../ops/emulator/openai/malformed.ts'
 import { createEmulator, type EmulatorOptions } from '../../../ops/emulator/server.ts'
 import { readFrames, readPayloads, send, weather } from './support.ts'
 

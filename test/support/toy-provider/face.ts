@@ -10,7 +10,7 @@ import {
   selectCallableTools
 } from '../../../worker/normalized/index.ts'
 import type { ProviderFace, ResponseReader } from '../../../worker/protocols/provider-face.ts'
-import { readHeader } from '../../../worker/protocols/shared/response-header.ts'
+import { readHeader } from '../../../worker/protocols/shared/errors/response-header.ts'
 import { TOY_MARK, TOY_STREAM, TOY_WHOLE, type ToyLine, type ToyRequest, type ToyTurn } from './wire.ts'
 
 export interface ToyOptions {

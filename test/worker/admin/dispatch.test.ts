@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import t from 'tap'
 import { dispatch } from '../../../worker/admin/dispatch.ts'
-import { findReplay } from '../../../worker/http/replay-mark.ts'
+import { findReplay } from '../../../worker/http/request/replay-mark.ts'
 import { GatewayError } from '../../../worker/normalized/index.ts'
 
 const replay = { sourceId: 'source', keyName: undefined, scope: undefined }

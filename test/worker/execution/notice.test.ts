@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createNotices } from '../../../worker/execution/notice.ts'
 import type { RequestContext } from '../../../worker/http/request-context.ts'
-import { showFields } from '../../../worker/protocols/shared/shown-fields.ts'
+import { showFields } from '../../../worker/protocols/shared/members/shown-fields.ts'
 
 const isMember = (path: string) => !path.startsWith('x_')
 

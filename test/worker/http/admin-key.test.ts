@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { systemTraits } from '../../../worker/http/route-traits.ts'
+import { systemTraits } from '../../../worker/http/request/route-traits.ts'
 import type { RequestObserver } from '../../../worker/observation/observer.ts'
 import { get, post } from '../../support/client.ts'
 import { echo, openConnection, startApplication } from './support.ts'

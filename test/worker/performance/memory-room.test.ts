@@ -1,5 +1,5 @@
 import t from 'tap'
-import { BodyShare } from '../../../worker/http/body-share.ts'
+import { BodyShare } from '../../../worker/http/request/body-share.ts'
 import { MemoryRoom } from '../../../worker/performance/memory-room.ts'
 
 const OVERLOADED = { code: 'gateway_overloaded', status: 503, retryAfter: '1' }

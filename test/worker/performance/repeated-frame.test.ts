@@ -1,6 +1,6 @@
 import t from 'tap'
 import { RepeatedFrame } from '../../../worker/performance/repeated-frame.ts'
-import { createSseParser } from '../../../worker/protocols/shared/sse.ts'
+import { createSseParser } from '../../../worker/protocols/shared/stream/sse.ts'
 import * as fc from '../../support/properties.ts'
 
 interface Frame {

@@ -9,7 +9,7 @@ import { messagesCompatibleFace } from '../../../worker/protocols/messages/provi
 import { nativeV1Face } from '../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
-import { joinFrames } from '../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../worker/protocols/shared/stream/stream-frames.ts'
 import { plainOptions as native } from '../../support/native-route.ts'
 
 type Protocol = keyof typeof clientFaces

@@ -19,7 +19,7 @@ import {
   writeToolCallId
 } from '../../../worker/normalized/index.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
-import { joinFrames } from '../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../worker/protocols/shared/stream/stream-frames.ts'
 
 type Protocol = keyof typeof clientFaces
 

@@ -17,7 +17,7 @@ import { nativeV2Face } from '../../../worker/protocols/native/v2/face.ts'
 import type { ProviderFace } from '../../../worker/protocols/provider-face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
 import { responsesCompatibleFace } from '../../../worker/protocols/responses/provider/face.ts'
-import { joinFrames } from '../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../worker/protocols/shared/stream/stream-frames.ts'
 import { addUpBlocks, addUpDeltas } from '../../end-to-end/tool-loops/families.ts'
 import { plainOptions } from '../../support/native-route.ts'
 

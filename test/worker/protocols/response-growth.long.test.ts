@@ -12,7 +12,7 @@ import {
 } from '../../../worker/normalized/index.ts'
 import type { ResponseContext } from '../../../worker/protocols/client-face.ts'
 import { clientFaces } from '../../../worker/protocols/registry.ts'
-import { joinFrames } from '../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../worker/protocols/shared/stream/stream-frames.ts'
 import { LINEAR_GROWTH_MAX, measureGrowth } from '../../support/growth.ts'
 import { responseContext as completionsContext } from './completions/client/support.ts'
 import { responseContext as contentContext, withEnum, withThoughts } from './content/client/support.ts'

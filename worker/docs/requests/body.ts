@@ -1,6 +1,6 @@
 // The schema of a request body, made of the parameter table that its reader applies: every row becomes a property with its
 // compatibility status. What a parameter accepts is described here beside the table; the reader stays the judge.
-import type { Parameter, ParameterClass, ParameterTable } from '../../protocols/shared/parameters.ts'
+import type { Parameter, ParameterClass, ParameterTable } from '../../protocols/shared/members/parameters.ts'
 import type { JsonSchema } from '../schema.ts'
 
 export interface BodyParts<Table extends ParameterTable> {

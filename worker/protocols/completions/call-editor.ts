@@ -2,7 +2,7 @@
 // object, and calls of a stream that SDKs would add up to something else (decisions.md 81).
 
 import { isJsonObject, type JsonObject, type JsonValue, writeToolCallId } from '../../normalized/index.ts'
-import type { JsonEdits } from '../shared/edits.ts'
+import type { JsonEdits } from '../shared/json/edits.ts'
 
 export interface CallEditor {
   /** How many calls the choice has so far. */

@@ -1,5 +1,6 @@
 // What a chat completion may ask, member by member (completions.md 2). The reader applies the classes, admission the rest.
 
+import { toolParameters } from '../shared/completions-family/tool-use.ts'
 import {
   extraMembers,
   hint,
@@ -10,10 +11,9 @@ import {
   sdkOptions,
   serviceTier,
   supported
-} from '../shared/common-parameters.ts'
-import { toolParameters } from '../shared/completions-family/tool-use.ts'
-import { Members } from '../shared/members.ts'
-import type { ParameterTable } from '../shared/parameters.ts'
+} from '../shared/members/common-parameters.ts'
+import { Members } from '../shared/members/members.ts'
+import type { ParameterTable } from '../shared/members/parameters.ts'
 
 /** Parameters of chat completions (completions.md 2). A parameter that is not listed becomes an additional field. */
 export const chatParameters = {

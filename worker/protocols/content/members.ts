@@ -9,9 +9,9 @@ import {
   ofFeature,
   serviceTier,
   supported
-} from '../shared/common-parameters.ts'
-import { Members } from '../shared/members.ts'
-import type { Parameter, ParameterTable } from '../shared/parameters.ts'
+} from '../shared/members/common-parameters.ts'
+import { Members } from '../shared/members/members.ts'
+import type { Parameter, ParameterTable } from '../shared/members/parameters.ts'
 import { toCamelCase } from './client/spelling.ts'
 
 export const model: Parameter = { ...hint, note: 'The path names the model.' }

@@ -10,9 +10,9 @@ import {
   sdkOptions,
   serviceTier,
   supported
-} from '../shared/common-parameters.ts'
-import { Members } from '../shared/members.ts'
-import type { ParameterTable } from '../shared/parameters.ts'
+} from '../shared/members/common-parameters.ts'
+import { Members } from '../shared/members/members.ts'
+import type { ParameterTable } from '../shared/members/parameters.ts'
 
 /** Parameters of the original service and of its beta features, which have no effect here; the same for both operations. */
 export const serviceParameters = {

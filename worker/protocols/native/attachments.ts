@@ -10,7 +10,7 @@ import {
   type NormalizedRequest
 } from '../../normalized/index.ts'
 import type { PendingAttachment } from '../provider-face.ts'
-import { countDecodedBytes } from '../shared/described-media.ts'
+import { countDecodedBytes } from '../shared/media/described-media.ts'
 import { ATTACHMENTS_PER_MESSAGE_MAX, ATTACHMENTS_PER_REQUEST_MAX } from './constants.ts'
 import { findMediaKind, type MediaKind } from './media-types.ts'
 import type { AttachmentLimits } from './options.ts'

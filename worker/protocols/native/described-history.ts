@@ -9,7 +9,7 @@ import {
   type NormalizedRequest,
   pathOfMedia
 } from '../../normalized/index.ts'
-import { countDecodedBytes, describeMedia, readTextFile, type UnreadReason } from '../shared/described-media.ts'
+import { countDecodedBytes, describeMedia, readTextFile, type UnreadReason } from '../shared/media/described-media.ts'
 import { isImage, kindOf, type MediaPart } from './attachments.ts'
 import type { NativeOptions } from './options.ts'
 

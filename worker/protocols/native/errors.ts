@@ -9,8 +9,8 @@ import {
   isJsonObject
 } from '../../normalized/index.ts'
 import type { ResponseHead } from '../provider-face.ts'
-import { cleanProviderMessage, findErrorStatus } from '../shared/provider-message.ts'
-import { readRetryAfter } from '../shared/response-header.ts'
+import { cleanProviderMessage, findErrorStatus } from '../shared/errors/provider-message.ts'
+import { readRetryAfter } from '../shared/errors/response-header.ts'
 
 const MESSAGE_CHARACTERS_MAX = 1000
 

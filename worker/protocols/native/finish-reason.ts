@@ -1,7 +1,7 @@
 // Maps the upstream's finish reasons (completions.md 6.2).
 
 import type { ContentFilter, FinishReason } from '../../normalized/index.ts'
-import { isCut } from '../shared/cut-calls.ts'
+import { isCut } from '../shared/tools/cut-calls.ts'
 
 export interface ReadFinish {
   reason: FinishReason

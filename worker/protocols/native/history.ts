@@ -13,9 +13,9 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../normalized/index.ts'
-import { CallList } from '../shared/call-list.ts'
-import { SameIdCalls } from '../shared/same-id-calls.ts'
-import { type CoercedResult, coerceToolResult } from '../shared/tool-result.ts'
+import { CallList } from '../shared/tools/call-list.ts'
+import { SameIdCalls } from '../shared/tools/same-id-calls.ts'
+import { type CoercedResult, coerceToolResult } from '../shared/tools/tool-result.ts'
 
 export interface HistoryResult extends CoercedResult {
   /** The client's name of the function, flattened. */

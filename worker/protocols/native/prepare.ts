@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../normalized/index.ts'
 import type { PendingAttachment, WrittenChat } from '../provider-face.ts'
-import { listMemberPaths } from '../shared/member-paths.ts'
+import { listMemberPaths } from '../shared/members/member-paths.ts'
 import { selectAdditionalFields } from './additional-fields.ts'
 import { planAttachments } from './attachments.ts'
 import { describeHistory } from './described-history.ts'

@@ -9,9 +9,9 @@ import {
   type NormalizedEvent
 } from '../../normalized/index.ts'
 import type { ResponseReader } from '../provider-face.ts'
-import { EventReader } from '../shared/event-reader.ts'
-import { SSE_FRAME_CHARACTERS_MAX } from '../shared/sse.ts'
-import { takeWholeEvents } from '../shared/take-events.ts'
+import { EventReader } from '../shared/stream/event-reader.ts'
+import { SSE_FRAME_CHARACTERS_MAX } from '../shared/stream/sse.ts'
+import { takeWholeEvents } from '../shared/stream/take-events.ts'
 import { mapErrorEvent } from './errors.ts'
 import type { NativeReaderOptions } from './reading.ts'
 import { NativeResponseState, type Payload } from './response-state.ts'

@@ -1,7 +1,7 @@
 // The ids of an exchange in the headers of the upstream's response (upstream.md 1.5).
 
 import type { ResponseHead } from '../provider-face.ts'
-import { readHeader } from '../shared/response-header.ts'
+import { readHeader } from '../shared/errors/response-header.ts'
 
 export interface ResponseIds {
   /** `x-request-id` */

@@ -2,9 +2,9 @@
 // (completions.md 5.3, field-lessons.md B11).
 
 import type { NormalizedRequest } from '../../normalized/index.ts'
-import { cleanToolName, mapToolNames as mapNames, type ToolNameMap } from '../shared/tool-names.ts'
+import { cleanToolName, mapToolNames as mapNames, type ToolNameMap } from '../shared/tools/tool-names.ts'
 
-export type { ClientToolName, ToolNameMap } from '../shared/tool-names.ts'
+export type { ClientToolName, ToolNameMap } from '../shared/tools/tool-names.ts'
 
 /** Replacements for the names of the upstream's own tools. */
 const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([

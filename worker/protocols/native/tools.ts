@@ -13,8 +13,8 @@ import {
   selectCallableTools,
   type ToolChoice
 } from '../../normalized/index.ts'
-import { findChosenFunction, undeclaredTool } from '../shared/function-choice.ts'
-import { writeExactSchema } from '../shared/tool-schema.ts'
+import { findChosenFunction, undeclaredTool } from '../shared/tools/function-choice.ts'
+import { writeExactSchema } from '../shared/tools/tool-schema.ts'
 import type { ToolNameMap } from './tool-names.ts'
 
 /** A tool choice as the upstream's wire expresses it; absent when the model decides. */

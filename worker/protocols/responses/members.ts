@@ -1,5 +1,6 @@
 // What a Responses request may ask, member by member (responses.md 2). The reader applies the classes, admission the rest.
 
+import { toolParameters } from '../shared/completions-family/tool-use.ts'
 import {
   extraMembers,
   hint,
@@ -10,10 +11,9 @@ import {
   sdkOptions,
   serviceTier,
   supported
-} from '../shared/common-parameters.ts'
-import { toolParameters } from '../shared/completions-family/tool-use.ts'
-import { Members } from '../shared/members.ts'
-import type { Parameter, ParameterTable } from '../shared/parameters.ts'
+} from '../shared/members/common-parameters.ts'
+import { Members } from '../shared/members/members.ts'
+import type { Parameter, ParameterTable } from '../shared/members/parameters.ts'
 
 /** Without effect, and repeated in the response. */
 const echoed: Parameter = { class: 'accepted_ignored', note: 'Repeated in the answer.' }

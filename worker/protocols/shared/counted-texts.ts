@@ -9,7 +9,7 @@ import {
   type OutputFormat,
   selectCallableTools
 } from '../../normalized/index.ts'
-import { coerceToolResult } from './tool-result.ts'
+import { coerceToolResult } from './tools/tool-result.ts'
 
 /**
  * The texts of a request that reach the model, none of them empty; images, files and earlier reasoning are not counted

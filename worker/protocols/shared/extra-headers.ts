@@ -1,7 +1,7 @@
 // The `extra_headers` member of a client's body: headers for the upstream (operations.md 6).
 
 import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
-import { readOptionalObject } from './field.ts'
+import { readOptionalObject } from './members/field.ts'
 
 /** Far more than are forwarded. Each entry is looked at while the request is executed, on the event loop. */
 const EXTRA_HEADERS_MAX = 1000

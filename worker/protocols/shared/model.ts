@@ -2,7 +2,7 @@
 
 import { invalidRequest, type JsonObject } from '../../normalized/index.ts'
 import type { ReadContext } from '../client-face.ts'
-import { keepDefined, readOptionalString } from './field.ts'
+import { keepDefined, readOptionalString } from './members/field.ts'
 
 /** Longest model name, in bodies and in paths. */
 export const MODEL_CHARACTERS_MAX = 1024

@@ -3,7 +3,7 @@
 import { readContentEncoding } from '../../../shared/net/content-encoding.ts'
 import { toGatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/provider-face.ts'
-import { readHeader } from '../../protocols/shared/response-header.ts'
+import { readHeader } from '../../protocols/shared/errors/response-header.ts'
 import type { StreamedResponse } from '../types.ts'
 import { CallFailure, protocolFailure } from './call-failure.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange-receiver.ts'

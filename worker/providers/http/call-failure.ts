@@ -2,8 +2,8 @@
 // log and the metrics. It never leaves the executors: their callers get its `error`.
 
 import { GatewayError } from '../../normalized/index.ts'
-import { PROXY_AUTHENTICATION, PROXY_REFUSED, ProxyError } from './proxy-error.ts'
-import { describeTlsFailure } from './tls-failure.ts'
+import { PROXY_AUTHENTICATION, PROXY_REFUSED, ProxyError } from './connections/proxy-error.ts'
+import { describeTlsFailure } from './connections/tls-failure.ts'
 
 /**
  * How a failed exchange is counted where there is no HTTP status to count. Without a credential or a connection there was no exchange;

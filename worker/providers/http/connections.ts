@@ -2,14 +2,14 @@
 
 import type { SeenCertificates } from '../../../shared/provider-health.ts'
 import type { QueueOptions } from '../../../shared/semaphore.ts'
-import { createCertificateWatch } from './certificate-watch.ts'
+import { createCertificateWatch } from './connections/certificate-watch.ts'
+import type { RequestDispatcher } from './connections/forward-dispatcher.ts'
+import { openPool, type PoolOptions } from './connections/pool.ts'
 import type { ExchangeTimeouts } from './exchange.ts'
-import type { RequestDispatcher } from './forward-dispatcher.ts'
 import { createGate, type Gate } from './gate.ts'
-import { openPool, type PoolOptions } from './pool.ts'
 
-export type { ConnectionListener } from './pool.ts'
-export type { TlsOptions } from './tls-options.ts'
+export type { ConnectionListener } from './connections/pool.ts'
+export type { TlsOptions } from './connections/tls-options.ts'
 
 export interface OriginOptions extends Omit<PoolOptions, 'connectMs' | 'certificates'> {
   /** For calls that find no connection free; absent where something else bounds the number of calls. */

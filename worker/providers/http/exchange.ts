@@ -11,11 +11,11 @@ import type { ResponseHead } from '../../protocols/provider-face.ts'
 import { abortError } from './abort.ts'
 import { isOnePiece, sendInPieces, writeLength } from './body-pieces.ts'
 import { CallFailure, timeoutFailure, transportFailure } from './call-failure.ts'
+import type { RequestDispatcher } from './connections/forward-dispatcher.ts'
+import { isStale } from './connections/stale-connections.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange-receiver.ts'
-import type { RequestDispatcher } from './forward-dispatcher.ts'
 import { PhaseTimer } from './phase-timer.ts'
 import { responseTurns } from './response-turns.ts'
-import { isStale } from './stale-connections.ts'
 
 export interface ExchangeRequest {
   method: 'GET' | 'POST'

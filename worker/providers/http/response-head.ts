@@ -3,7 +3,7 @@
 import { dropByteOrderMark } from '../../../shared/bytes.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { ResponseHead } from '../../protocols/provider-face.ts'
-import { readRetryAfter } from '../../protocols/shared/response-header.ts'
+import { readRetryAfter } from '../../protocols/shared/errors/response-header.ts'
 import { CallFailure } from './call-failure.ts'
 import type { BufferedResponse } from './whole-response.ts'
 

@@ -9,7 +9,7 @@ import {
   readContentEncoding
 } from '../../../shared/net/content-encoding.ts'
 import type { ResponseHead } from '../../protocols/provider-face.ts'
-import { readHeader } from '../../protocols/shared/response-header.ts'
+import { readHeader } from '../../protocols/shared/errors/response-header.ts'
 import { protocolFailure, transportFailure } from './call-failure.ts'
 import type { ExchangeControl, ExchangeReceiver } from './exchange-receiver.ts'
 import { type ResponseMemory, type ResponseShare, responseMemory } from './response-memory.ts'

@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs'
 import type { SeenCertificates } from '../../../shared/provider-health.ts'
 import type { Settings } from '../../../shared/settings.ts'
 import type { DestinationGuard } from '../egress/checked-lookup.ts'
+import type { ProxyServer } from '../http/connections/proxy.ts'
+import { openTlsFiles, type TlsFiles, type TlsFilesOptions } from '../http/connections/tls-files.ts'
 import {
   type ConnectionListener,
   type OriginTimeouts,
@@ -12,8 +14,6 @@ import {
   type ProviderOrigin,
   type TlsOptions
 } from '../http/connections.ts'
-import type { ProxyServer } from '../http/proxy.ts'
-import { openTlsFiles, type TlsFiles, type TlsFilesOptions } from '../http/tls-files.ts'
 import { type NativeEndpoints, resolveEndpoints } from './endpoints.ts'
 
 export interface NativeConnections {

@@ -2,7 +2,7 @@
 // (upstream.md 8).
 
 import type { NativeOptions } from '../../protocols/native/options.ts'
-import { readHeader } from '../../protocols/shared/response-header.ts'
+import { readHeader } from '../../protocols/shared/errors/response-header.ts'
 import { protocolFailure } from '../http/call-failure.ts'
 import type { ProviderClient } from '../http/client.ts'
 import type { CallContext } from '../types.ts'

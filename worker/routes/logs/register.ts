@@ -1,7 +1,7 @@
 // The log pages: the last lines, a stream of new lines, and a viewer of that stream
 // (operations.md 2.2 to 2.5).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { whenDrained } from '../../http/client-writes.ts'
+import { whenDrained } from '../../http/connections/client-writes.ts'
 import { shuttingDown } from '../../http/drain-gate.ts'
 import {
   integer,
@@ -11,9 +11,9 @@ import {
   readParameters,
   required,
   withDefault
-} from '../../http/parameters.ts'
+} from '../../http/request/parameters.ts'
+import { systemTraits } from '../../http/request/route-traits.ts'
 import { sendWhole } from '../../http/respond.ts'
-import { systemTraits } from '../../http/route-traits.ts'
 import { GatewayError } from '../../normalized/index.ts'
 import type { WorkerRuntime } from '../worker-runtime.ts'
 import { createAllowlist } from './allowlist.ts'

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
-import type { LocalFacts } from '../../http/local-connection.ts'
+import type { LocalFacts } from '../../http/connections/local-connection.ts'
 import { createResponseId } from '../../memory/new-ids.ts'
 import { GatewayError, toGatewayError } from '../../normalized/index.ts'
 import { Exchange } from './exchange.ts'

@@ -4,8 +4,8 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { asBuffer } from '../../../shared/bytes.ts'
-import { findFrameData, isEndMark } from '../../protocols/shared/frame-data.ts'
-import { FrameSplitter } from '../../protocols/shared/frame-splitter.ts'
+import { findFrameData, isEndMark } from '../../protocols/shared/stream/frame-data.ts'
+import { FrameSplitter } from '../../protocols/shared/stream/frame-splitter.ts'
 import { type ResponseEnd, readEnd, writeErrorEvent, writeRefusal } from './messages.ts'
 
 export interface ExchangeOptions {

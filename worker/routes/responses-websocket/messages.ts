@@ -11,7 +11,7 @@ import {
   type JsonMember,
   listJsonMembers,
   readJsonText
-} from '../../protocols/shared/json-parts.ts'
+} from '../../protocols/shared/json/json-parts.ts'
 
 const CREATE = 'response.create'
 

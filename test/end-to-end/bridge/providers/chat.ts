@@ -1,6 +1,6 @@
 // Providers of the kind chat_compatible: OpenAI chat completions.
 
-import { malformedNames } from '../../../../ops/emulator/malformed-chat.ts'
+import { malformedNames } from '../../../../ops/emulator/openai/malformed.ts'
 import { chatBaseUrl } from '../../../support/profile-gateway.ts'
 import { joinNeighbours, listFiles, listFunctions, listRoles } from '../../agents/recorded.ts'
 import type { Loose } from '../families.ts'

@@ -1,6 +1,6 @@
 // Providers of the kind chat_compatible on their other wire: OpenAI Responses (decisions.md 86).
 
-import { malformedResponsesNames } from '../../../../ops/emulator/malformed-responses.ts'
+import { malformedResponsesNames } from '../../../../ops/emulator/responses/malformed.ts'
 import { responsesBaseUrl } from '../../../support/profile-gateway.ts'
 import { joinNeighbours, listFiles, listFunctions, listRoles } from '../../agents/recorded.ts'
 import type { Loose } from '../families.ts'

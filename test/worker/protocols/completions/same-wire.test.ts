@@ -2,7 +2,7 @@ import t from 'tap'
 import { type JsonObject, writeToolCallId } from '../../../../worker/normalized/index.ts'
 import { completionsSameWire } from '../../../../worker/protocols/completions/same-wire.ts'
 import type { SameWireTarget } from '../../../../worker/protocols/provider-face.ts'
-import { editBody } from '../../../../worker/protocols/shared/spans.ts'
+import { editBody } from '../../../../worker/protocols/shared/json/spans.ts'
 import { writeStateSignature } from '../../../../worker/protocols/shared/state-signature.ts'
 import { options, readRequest } from './provider/support.ts'
 

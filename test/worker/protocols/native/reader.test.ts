@@ -4,7 +4,7 @@ import t from 'tap'
 import { accumulateEvents, type NormalizedEvent, readToolCallId } from '../../../../worker/normalized/index.ts'
 import { nativeV1Face } from '../../../../worker/protocols/native/v1/face.ts'
 import { nativeV2Face } from '../../../../worker/protocols/native/v2/face.ts'
-import { SSE_FRAME_CHARACTERS_MAX } from '../../../../worker/protocols/shared/sse.ts'
+import { SSE_FRAME_CHARACTERS_MAX } from '../../../../worker/protocols/shared/stream/sse.ts'
 import { type NativeFace, openReader, readStream, readWhole, type Setup } from './support.ts'
 
 const frame = (payload: unknown, name?: string) =>

@@ -6,8 +6,8 @@ import type { ResponseHead, SameWireTarget } from '../../../../worker/protocols/
 import { createResponsesStreamWriter } from '../../../../worker/protocols/responses/client/stream.ts'
 import { responsesCompatibleFace } from '../../../../worker/protocols/responses/provider/face.ts'
 import { responsesSameWire } from '../../../../worker/protocols/responses/same-wire.ts'
-import { editBody } from '../../../../worker/protocols/shared/spans.ts'
-import { joinFrames } from '../../../../worker/protocols/shared/stream-frames.ts'
+import { editBody } from '../../../../worker/protocols/shared/json/spans.ts'
+import { joinFrames } from '../../../../worker/protocols/shared/stream/stream-frames.ts'
 import { message, options, readRequest, stream, text } from './provider/support.ts'
 
 function send(body: string, target: Partial<SameWireTarget> = {}) {

@@ -6,7 +6,7 @@ import {
   timeoutFailure,
   transportFailure
 } from '../../../../worker/providers/http/call-failure.ts'
-import { proxyConnectionError } from '../../../../worker/providers/http/proxy-error.ts'
+import { proxyConnectionError } from '../../../../worker/providers/http/connections/proxy-error.ts'
 
 function coded(code: string): Error {
   return Object.assign(new Error('words about it'), { code })

@@ -25,7 +25,7 @@ async function startServer(t: Test, answer: string): Promise<string> {
 }
 
 t.test(
-  'a 100 Continue that was not asked for ends the connection (worker/providers/http/watched-connection.ts)',
+  'a 100 Continue that was not asked for ends the connection (worker/providers/http/connections/watched-connection.ts)',
   async t => {
     const final = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
     const ask = async (answer: string) => {
@@ -38,7 +38,7 @@ t.test(
   }
 )
 
-t.test('the alert behind a handshake is lost (worker/providers/http/tls-alerts.ts)', async t => {
+t.test('the alert behind a handshake is lost (worker/providers/http/connections/tls-alerts.ts)', async t => {
   const authority = createAuthority(t)
   const port = await startDemandingServer(t, authority.issue({ name: 'server' }), authority)
   const client = new Client(`https://127.0.0.1:${port}`, { allowH2: false, connect: { ca: authority.cert } })

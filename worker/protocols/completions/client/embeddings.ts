@@ -4,10 +4,10 @@ import { type Diagnostics, type EmbeddingsResult, invalidRequest, type JsonValue
 import type { EmbeddingsClientFace, EmbeddingsInput, ReadEmbeddings } from '../../client-face.ts'
 import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
-import { keepDefined, wrongType } from '../../shared/field.ts'
-import { Members } from '../../shared/members.ts'
+import { keepDefined, wrongType } from '../../shared/members/field.ts'
+import { Members } from '../../shared/members/members.ts'
+import { sortParameters } from '../../shared/members/parameters.ts'
 import { readModel } from '../../shared/model.ts'
-import { sortParameters } from '../../shared/parameters.ts'
 import { type EmbeddingsRequest, type EmbeddingsResponse, embeddingsParameters } from './schema.ts'
 import { writeMetadata } from './write-response.ts'
 

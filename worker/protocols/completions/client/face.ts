@@ -10,21 +10,21 @@ import {
   type Sampling
 } from '../../../normalized/index.ts'
 import type { ChatClientFace } from '../../client-face.ts'
-import { dropReplayMark } from '../../shared/common-parameters.ts'
 import { readExtraFields, readReasoning, readStop } from '../../shared/completions-family/members.ts'
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { SentNumbers } from '../../shared/json/sent-numbers.ts'
+import { dropReplayMark } from '../../shared/members/common-parameters.ts'
 import {
   readOptionalBoolean,
   readOptionalNumber,
   readOptionalObject,
   readOptionalPositiveInteger
-} from '../../shared/field.ts'
+} from '../../shared/members/field.ts'
+import { sortParameters } from '../../shared/members/parameters.ts'
 import { readModel } from '../../shared/model.ts'
-import { sortParameters } from '../../shared/parameters.ts'
-import { SentNumbers } from '../../shared/sent-numbers.ts'
-import { keepSchemaDigits } from '../../shared/tool-schema.ts'
+import { keepSchemaDigits } from '../../shared/tools/tool-schema.ts'
 import { chatParameters, completionsMembers } from '../members.ts'
 import { writeCompletionsError } from './errors.ts'
 import { noteParts, spellField } from './note-parts.ts'

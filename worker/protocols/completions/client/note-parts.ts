@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../../normalized/index.ts'
 import { listLeftOutParts } from '../../shared/completions-family/known-parts.ts'
 import { noteUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
-import type { PartSink } from '../../shared/members.ts'
+import type { PartSink } from '../../shared/members/members.ts'
 
 /** Notes tools, choices and parts of messages that do not reach a provider. */
 export function noteParts(body: JsonObject, request: NormalizedRequest, sink: PartSink): void {

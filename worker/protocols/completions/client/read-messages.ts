@@ -17,6 +17,7 @@ import {
 } from '../../../normalized/index.ts'
 import { isCustom, readFreeFormArguments, readNested } from '../../shared/completions-family/free-form-tools.ts'
 import { readParts } from '../../shared/completions-family/known-parts.ts'
+import { readFileData, readMediaUrl } from '../../shared/media/media-source.ts'
 import {
   joinPath,
   keepDefined,
@@ -26,12 +27,11 @@ import {
   readOptionalString,
   readString,
   wrongType
-} from '../../shared/field.ts'
-import { readFileData, readMediaUrl } from '../../shared/media-source.ts'
+} from '../../shared/members/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { returnState } from '../../shared/state-signature.ts'
-import { readToolArguments } from '../../shared/tool-arguments.ts'
-import { readResultText } from '../../shared/tool-result.ts'
+import { readToolArguments } from '../../shared/tools/tool-arguments.ts'
+import { readResultText } from '../../shared/tools/tool-result.ts'
 import { readDetails, readExtraContent } from './provider-state.ts'
 import type { CompletionsRequest } from './schema.ts'
 

@@ -1,8 +1,8 @@
 // The wire of the completions family: the effect of every request parameter, and the types of the responses.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { extraHeaders, extraQuery, ignored, sdkOptions, supported } from '../../shared/common-parameters.ts'
-import type { ParameterTable } from '../../shared/parameters.ts'
+import { extraHeaders, extraQuery, ignored, sdkOptions, supported } from '../../shared/members/common-parameters.ts'
+import type { ParameterTable } from '../../shared/members/parameters.ts'
 import type { chatParameters } from '../members.ts'
 
 /** Parameters of embeddings (completions.md 10). A parameter that is not listed is accepted and has no effect. */

@@ -9,8 +9,8 @@ import {
   type ToolCallEndEvent,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
-import { FreeFormInput } from '../../shared/free-form-input.ts'
-import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import { FreeFormInput } from '../../shared/tools/free-form-input.ts'
+import { NO_ARGUMENTS } from '../../shared/tools/tool-arguments.ts'
 import { writeExtraContent } from './provider-state.ts'
 
 /** Every writing method returns an empty text when there is nothing to write. */

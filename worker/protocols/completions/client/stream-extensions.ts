@@ -10,7 +10,7 @@ import {
   type HostedToolStartEvent
 } from '../../../normalized/index.ts'
 import type { StreamFrames } from '../../client-face.ts'
-import { concatFrames } from '../../shared/stream-frames.ts'
+import { concatFrames } from '../../shared/stream/stream-frames.ts'
 import { type ShownRun, writeExecution, writeFile } from './write-response.ts'
 
 export type ExtensionEvent = HostedToolStartEvent | HostedToolProgressEvent | HostedToolEndEvent | FileEvent

@@ -19,7 +19,7 @@ import {
   type ToolChoice,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { keepDefined } from '../../shared/field.ts'
+import { keepDefined } from '../../shared/members/field.ts'
 import { type StateCarrier, writeDetails, writeExtraContent } from './provider-state.ts'
 
 /** Writes a request with its members in the order of completions.md 2. Never raises an error. */

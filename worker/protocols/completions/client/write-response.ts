@@ -18,9 +18,9 @@ import {
 import type { ResponseContext } from '../../client-face.ts'
 import { listFreeFormNames } from '../../shared/completions-family/free-form-tools.ts'
 import { selectMetadata } from '../../shared/completions-family/metadata.ts'
-import { readFreeFormInput } from '../../shared/free-form-input.ts'
-import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
-import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/media/generated-files.ts'
+import { readFreeFormInput } from '../../shared/tools/free-form-input.ts'
+import { NO_ARGUMENTS } from '../../shared/tools/tool-arguments.ts'
 import { type StateCarrier, writeDetails, writeExtraContent } from './provider-state.ts'
 import type {
   CompletionsAnnotation,

@@ -11,7 +11,7 @@ import {
   type ProviderState,
   type ToolCallHead
 } from '../../../normalized/index.ts'
-import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
+import { IssuedCallIds } from '../../shared/tools/issued-call-ids.ts'
 import type { ChatCompatibleReading } from './reading.ts'
 
 export interface CallReaderOptions {

@@ -2,7 +2,7 @@
 
 import { type EmbeddingsResult, GatewayError, isJsonObject } from '../../../normalized/index.ts'
 import type { EmbeddingsCodec } from '../../provider-face.ts'
-import { findExternalError } from '../../shared/external-error.ts'
+import { findExternalError } from '../../shared/errors/external-error.ts'
 import { WIRE_HEADERS } from '../../shared/wire-headers.ts'
 import type { ChatCompatibleOptions } from './options.ts'
 import { readUsage } from './usage.ts'

@@ -1,7 +1,7 @@
 // The provider face of the kind `chat_compatible`, whose wire is that of chat completions.
 
 import type { ProviderFace } from '../../provider-face.ts'
-import { findExternalError, readExternalError } from '../../shared/external-error.ts'
+import { findExternalError, readExternalError } from '../../shared/errors/external-error.ts'
 import { completionsSameWire } from '../same-wire.ts'
 import { chatCompatibleAcceptance } from './acceptance.ts'
 import { chatCompatibleEmbeddings } from './embeddings.ts'

@@ -14,10 +14,10 @@ import {
   type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../provider-face.ts'
-import { findExternalError } from '../../shared/external-error.ts'
+import { findExternalError } from '../../shared/errors/external-error.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
-import { SentNumbers } from '../../shared/sent-numbers.ts'
+import { SentNumbers } from '../../shared/json/sent-numbers.ts'
 import { CallReader } from './calls.ts'
 import { Citations, mayCite } from './citations.ts'
 import { type ContentTaker, readContent } from './content-parts.ts'

@@ -12,7 +12,7 @@ import {
   readsImages,
   readTextFile,
   type WrittenMedia
-} from '../../shared/described-media.ts'
+} from '../../shared/media/described-media.ts'
 
 /** The formats of sound that the wire names. */
 const soundFormats: Readonly<Record<string, string>> = {

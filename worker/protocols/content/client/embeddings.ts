@@ -12,9 +12,9 @@ import {
 import type { EmbeddingFieldPaths, EmbeddingsClientFace, ReadContext, ReadEmbeddings } from '../../client-face.ts'
 import { readDimensions } from '../../shared/embeddings.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
-import { joinPath, keepDefined, wrongType } from '../../shared/field.ts'
-import { Members } from '../../shared/members.ts'
-import { sortParameters } from '../../shared/parameters.ts'
+import { joinPath, keepDefined, wrongType } from '../../shared/members/field.ts'
+import { Members } from '../../shared/members/members.ts'
+import { sortParameters } from '../../shared/members/parameters.ts'
 import { listParts } from './read-parts.ts'
 import {
   type BatchEmbedContentsRequest,

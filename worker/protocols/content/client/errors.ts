@@ -2,7 +2,7 @@
 // (content.md 7).
 import type { ErrorCode, GatewayError, JsonObject } from '../../../normalized/index.ts'
 import type { WrittenError } from '../../client-face.ts'
-import { writeErrorHeaders } from '../../shared/error-headers.ts'
+import { writeErrorHeaders } from '../../shared/errors/error-headers.ts'
 
 /** Stable reasons in `details`, for clients that need more than the RPC status. */
 const REASONS: Partial<Record<ErrorCode, string>> = {

@@ -1,8 +1,8 @@
 // What the normalized form does not carry of the parts of a generateContent request (decisions.md 69 and 75).
 
 import { isJsonObject, type JsonObject, type JsonValue, type NormalizedRequest } from '../../../normalized/index.ts'
-import { joinPath } from '../../shared/field.ts'
-import type { PartSink } from '../../shared/members.ts'
+import { joinPath } from '../../shared/members/field.ts'
+import type { PartSink } from '../../shared/members/members.ts'
 import { listContents } from './read-contents.ts'
 import { listParts } from './read-parts.ts'
 import { isWithoutData, readMember, spell } from './spelling.ts'

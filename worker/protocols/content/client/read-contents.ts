@@ -12,7 +12,7 @@ import {
   type ProviderState,
   type TextPart
 } from '../../../normalized/index.ts'
-import { readOptionalString, wrongType } from '../../shared/field.ts'
+import { readOptionalString, wrongType } from '../../shared/members/field.ts'
 import { listParts, type PartReading, readPart } from './read-parts.ts'
 import type { ContentRequest } from './schema.ts'
 import { spell } from './spelling.ts'

@@ -17,7 +17,7 @@ import {
   readOptionalObject,
   readOptionalString,
   wrongType
-} from '../../shared/field.ts'
+} from '../../shared/members/field.ts'
 import { convertOpenApiSchema } from './openapi-schema.ts'
 import { readMember, spell, toCamelCase } from './spelling.ts'
 

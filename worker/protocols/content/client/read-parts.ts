@@ -13,9 +13,16 @@ import {
   type ProviderState,
   readToolCallId
 } from '../../../normalized/index.ts'
-import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
-import { readMediaUrl } from '../../shared/media-source.ts'
-import type { SentNumbers } from '../../shared/sent-numbers.ts'
+import type { SentNumbers } from '../../shared/json/sent-numbers.ts'
+import { readMediaUrl } from '../../shared/media/media-source.ts'
+import {
+  joinPath,
+  keepDefined,
+  readObject,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../../shared/members/field.ts'
 import { isWithoutData, readMember, spell } from './spelling.ts'
 import { readThoughtSignature } from './thought-signature.ts'
 

@@ -12,9 +12,15 @@ import {
   type NormalizedTool,
   type ToolChoice
 } from '../../../normalized/index.ts'
-import { keepDefined, readOptionalObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
-import { findHostedToolKind, withTimezone } from '../../shared/hosted-tools.ts'
-import { refuseManyMembers } from '../../shared/parameters.ts'
+import {
+  keepDefined,
+  readOptionalObject,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../../shared/members/field.ts'
+import { refuseManyMembers } from '../../shared/members/parameters.ts'
+import { findHostedToolKind, withTimezone } from '../../shared/tools/hosted-tools.ts'
 import { convertOpenApiSchema } from './openapi-schema.ts'
 import type { ContentRequest } from './schema.ts'
 import { readMember, spell, toCamelCase } from './spelling.ts'

@@ -2,8 +2,8 @@
 // their snake-case spellings mean the same.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { extraHeaders, ignored, supported } from '../../shared/common-parameters.ts'
-import type { Parameter, ParameterTable } from '../../shared/parameters.ts'
+import { extraHeaders, ignored, supported } from '../../shared/members/common-parameters.ts'
+import type { Parameter, ParameterTable } from '../../shared/members/parameters.ts'
 import { type contentParameters, model } from '../members.ts'
 
 const sentWherePossible: Parameter = {

@@ -2,7 +2,7 @@
 // Readers find a member by its camel-case name and get the spelling that the client used, so that errors name the client's path.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { refuseManyMembers } from '../../shared/parameters.ts'
+import { refuseManyMembers } from '../../shared/members/parameters.ts'
 
 /** A cache of snake-case names. It is bounded, because only names from the gateway's code are looked up. */
 const snakeNames = new Map<string, string>()

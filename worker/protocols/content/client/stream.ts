@@ -18,9 +18,9 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../client-face.ts'
-import { isCut, isInput } from '../../shared/cut-calls.ts'
-import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
-import { createSseParser } from '../../shared/sse.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/media/generated-files.ts'
+import { createSseParser } from '../../shared/stream/sse.ts'
+import { isCut, isInput } from '../../shared/tools/cut-calls.ts'
 import { writeContentError } from './errors.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type { ContentResponsePart } from './schema.ts'

@@ -14,10 +14,10 @@ import {
   type ToolChoice,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { keepDefined } from '../../shared/field.ts'
-import { joinTexts } from '../../shared/joined-text.ts'
-import { coerceToolResult } from '../../shared/tool-result.ts'
-import { WrittenCallIds } from '../../shared/written-call-ids.ts'
+import { joinTexts } from '../../shared/json/joined-text.ts'
+import { keepDefined } from '../../shared/members/field.ts'
+import { coerceToolResult } from '../../shared/tools/tool-result.ts'
+import { WrittenCallIds } from '../../shared/tools/written-call-ids.ts'
 import { writeThoughtSignature } from './thought-signature.ts'
 
 /** Writes a request; `model` stands in the body, because the path of a translation has none. Never raises an error. */

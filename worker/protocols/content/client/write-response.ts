@@ -13,9 +13,9 @@ import {
   type UrlCitation
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../client-face.ts'
-import { isCutCall } from '../../shared/cut-calls.ts'
-import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
-import { writeInputObject } from '../../shared/tool-arguments.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/media/generated-files.ts'
+import { isCutCall } from '../../shared/tools/cut-calls.ts'
+import { writeInputObject } from '../../shared/tools/tool-arguments.ts'
 import { type ContentSummary, mapFinishReason, writePromptFeedback } from './finish-reason.ts'
 import type {
   ContentCallPart,

@@ -4,8 +4,8 @@
 import { asBuffer } from '../../../../shared/bytes.ts'
 import { type GatewayError, isJsonObject, type JsonObject } from '../../../normalized/index.ts'
 import type { ResponseHead } from '../../provider-face.ts'
-import { findExternalError, readExternalError } from '../../shared/external-error.ts'
-import { readRetryAfter } from '../../shared/response-header.ts'
+import { findExternalError, readExternalError } from '../../shared/errors/external-error.ts'
+import { readRetryAfter } from '../../shared/errors/response-header.ts'
 
 /** Reads the error of a response whose status is not 200: an object with an `error`, or a list with one. */
 export function readError(head: ResponseHead, body: Uint8Array): GatewayError {

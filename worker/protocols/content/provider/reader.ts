@@ -14,8 +14,8 @@ import {
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../provider-face.ts'
 import { type Payload, parseEventData, parseJson, protocolError } from '../../shared/external-payload.ts'
-import { createSseParser, EXTERNAL_FRAME_CHARACTERS_MAX, type SseParser } from '../../shared/sse.ts'
-import { takeEvents, takeWholeEvents } from '../../shared/take-events.ts'
+import { createSseParser, EXTERNAL_FRAME_CHARACTERS_MAX, type SseParser } from '../../shared/stream/sse.ts'
+import { takeEvents, takeWholeEvents } from '../../shared/stream/take-events.ts'
 import type { ContentCompatibleReading } from './reading.ts'
 import { ResponseState } from './response-state.ts'
 

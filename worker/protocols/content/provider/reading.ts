@@ -1,6 +1,6 @@
 // Data that the writer of a request passes to the reader of its response: plain, because it may cross a thread boundary.
 
-import type { ClientToolName } from '../../shared/tool-names.ts'
+import type { ClientToolName } from '../../shared/tools/tool-names.ts'
 
 export interface ContentCompatibleReading {
   /** The client's names by wire name, for functions with another name on the wire and functions in namespaces. */

@@ -16,12 +16,12 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { CallIndex } from '../../shared/call-index.ts'
-import type { MediaPart, MediaPlacer } from '../../shared/described-media.ts'
-import { joinTexts } from '../../shared/joined-text.ts'
-import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
-import { toShortCallId } from '../../shared/tool-call-ids.ts'
-import type { ToolNameMap } from '../../shared/tool-names.ts'
+import { joinTexts } from '../../shared/json/joined-text.ts'
+import type { MediaPart, MediaPlacer } from '../../shared/media/described-media.ts'
+import { CallIndex } from '../../shared/tools/call-index.ts'
+import { writeArgumentsObject } from '../../shared/tools/tool-arguments.ts'
+import { toShortCallId } from '../../shared/tools/tool-call-ids.ts'
+import type { ToolNameMap } from '../../shared/tools/tool-names.ts'
 import { needsSignedCalls } from './generations.ts'
 import { writeResult } from './write-result.ts'
 

@@ -12,8 +12,8 @@ import {
   readsImages,
   readTextFile,
   type WrittenMedia
-} from '../../shared/described-media.ts'
-import { foldMediaType } from '../../shared/media-source.ts'
+} from '../../shared/media/described-media.ts'
+import { foldMediaType } from '../../shared/media/media-source.ts'
 
 /** Places what the alias declares. Models that read images read the pages of a PDF as such. */
 export function createMediaPlacer({ features, isLocal }: MediaTarget): MediaPlacer<JsonObject> {

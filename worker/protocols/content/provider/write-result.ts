@@ -1,7 +1,7 @@
 // Writes what a tool returned as the object that the content wire takes (content.md 3).
 
 import { isJsonObject, type JsonObject, type JsonValue, type ToolResultPart } from '../../../normalized/index.ts'
-import { coerceToolResult, joinResultTexts } from '../../shared/tool-result.ts'
+import { coerceToolResult, joinResultTexts } from '../../shared/tools/tool-result.ts'
 
 /** The member by which a result refers to a file beside it on this wire: the service looks for the file of any such value. */
 const REFERENCE = '$ref'

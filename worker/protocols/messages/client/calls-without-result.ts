@@ -7,7 +7,7 @@ import {
   readToolCallId,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { CallList } from '../../shared/call-list.ts'
+import { CallList } from '../../shared/tools/call-list.ts'
 
 interface Call {
   id: string | null

@@ -2,7 +2,7 @@
 // the search, and its result refers to the found tools by name (decisions.md 57 and 82).
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../normalized/index.ts'
-import { readString } from '../../shared/field.ts'
+import { readString } from '../../shared/members/field.ts'
 
 /** A coding agent declares this tool only to keep the beginning of its requests the same; nothing executes its calls. */
 const PLACEHOLDER_NAMES: ReadonlySet<string> = new Set(['DeferredToolPlaceholder'])

@@ -2,7 +2,7 @@
 // class by status, and reads `error.type`, `error.message` and `error.details.error_code`.
 import type { ErrorCode, GatewayError } from '../../../normalized/index.ts'
 import type { WrittenError } from '../../client-face.ts'
-import { writeErrorHeaders } from '../../shared/error-headers.ts'
+import { writeErrorHeaders } from '../../shared/errors/error-headers.ts'
 import type { MessagesErrorBody, MessagesErrorType } from './schema.ts'
 
 /** Codes that the body names, because their status and type are the same as those of other errors. */

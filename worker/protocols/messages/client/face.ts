@@ -12,9 +12,10 @@ import {
   type Sampling
 } from '../../../normalized/index.ts'
 import type { ChatClientFace, ReadContext } from '../../client-face.ts'
-import { dropReasoningFields, readAdditionalFields } from '../../shared/additional-fields.ts'
-import { dropReplayMark } from '../../shared/common-parameters.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { SentNumbers } from '../../shared/json/sent-numbers.ts'
+import { dropReasoningFields, readAdditionalFields } from '../../shared/members/additional-fields.ts'
+import { dropReplayMark } from '../../shared/members/common-parameters.ts'
 import {
   keepDefined,
   readOptionalArray,
@@ -22,11 +23,10 @@ import {
   readOptionalNumber,
   readOptionalPositiveInteger,
   wrongType
-} from '../../shared/field.ts'
+} from '../../shared/members/field.ts'
+import { type SortedParameters, sortParameters } from '../../shared/members/parameters.ts'
 import { readModel } from '../../shared/model.ts'
-import { type SortedParameters, sortParameters } from '../../shared/parameters.ts'
-import { SentNumbers } from '../../shared/sent-numbers.ts'
-import { keepSchemaDigits } from '../../shared/tool-schema.ts'
+import { keepSchemaDigits } from '../../shared/tools/tool-schema.ts'
 import { messagesMembers, messagesParameters } from '../members.ts'
 import { refuseCallsWithoutResult } from './calls-without-result.ts'
 import { writeMessagesError } from './errors.ts'

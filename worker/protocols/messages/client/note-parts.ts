@@ -1,7 +1,7 @@
 // What the normalized form does not carry of the tools and messages of a message request (decisions.md 69 and 75).
 
 import { invalidRequest, isJsonObject, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
-import type { PartSink } from '../../shared/members.ts'
+import type { PartSink } from '../../shared/members/members.ts'
 import { isPlaceholder } from './deferred-tools.ts'
 
 /** Raises `invalid_request` for a request without an output limit, which the protocol demands. */

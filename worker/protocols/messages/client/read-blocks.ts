@@ -15,12 +15,18 @@ import {
   type ToolCallPart,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { readObject, readOptionalBoolean, readOptionalString, readString, wrongType } from '../../shared/field.ts'
-import { readMediaUrl } from '../../shared/media-source.ts'
-import type { SentNumbers } from '../../shared/sent-numbers.ts'
+import type { SentNumbers } from '../../shared/json/sent-numbers.ts'
+import { readMediaUrl } from '../../shared/media/media-source.ts'
+import {
+  readObject,
+  readOptionalBoolean,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../../shared/members/field.ts'
 import { readStateSignature, returnState, type SignedState } from '../../shared/state-signature.ts'
-import { readObjectArguments } from '../../shared/tool-arguments.ts'
-import { readResultText } from '../../shared/tool-result.ts'
+import { readObjectArguments } from '../../shared/tools/tool-arguments.ts'
+import { readResultText } from '../../shared/tools/tool-result.ts'
 import { TOOL_CHANGES, writeToolReference } from './deferred-tools.ts'
 import { readDocument, readSearchResult } from './read-documents.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'

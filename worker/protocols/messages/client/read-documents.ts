@@ -8,7 +8,7 @@ import {
   type JsonValue,
   type MediaSource
 } from '../../../normalized/index.ts'
-import { readMediaUrl } from '../../shared/media-source.ts'
+import { readMediaUrl } from '../../shared/media/media-source.ts'
 
 /** A document of this type without a media type is one. */
 const PDF = 'application/pdf'

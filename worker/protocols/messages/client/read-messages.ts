@@ -8,7 +8,7 @@ import {
   type JsonValue,
   type NormalizedMessage
 } from '../../../normalized/index.ts'
-import { readString, wrongType } from '../../shared/field.ts'
+import { readString, wrongType } from '../../shared/members/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { type BlockPlace, readBlocks } from './read-blocks.ts'
 import type { MessagesRequest } from './schema.ts'

@@ -8,7 +8,7 @@ import {
   readOptionalObject,
   readOptionalString,
   readString
-} from '../../shared/field.ts'
+} from '../../shared/members/field.ts'
 import type { MessagesRequest } from './schema.ts'
 
 /**

@@ -7,7 +7,7 @@ import {
   readOptionalPositiveInteger,
   readOptionalString,
   readString
-} from '../../shared/field.ts'
+} from '../../shared/members/field.ts'
 import type { MessagesRequest } from './schema.ts'
 
 /** The budget when a client enables thinking without `budget_tokens`. */

@@ -20,10 +20,10 @@ import {
   readOptionalObject,
   readOptionalString,
   readString
-} from '../../shared/field.ts'
-import { findHostedToolKind, readHostedMembers, readHostedTool, withTimezone } from '../../shared/hosted-tools.ts'
-import { writeMemberPaths } from '../../shared/member-paths.ts'
-import { readToolSchema } from '../../shared/tool-schema.ts'
+} from '../../shared/members/field.ts'
+import { writeMemberPaths } from '../../shared/members/member-paths.ts'
+import { findHostedToolKind, readHostedMembers, readHostedTool, withTimezone } from '../../shared/tools/hosted-tools.ts'
+import { readToolSchema } from '../../shared/tools/tool-schema.ts'
 import { isPlaceholder, readToolChanges } from './deferred-tools.ts'
 import type { MessagesRequest } from './schema.ts'
 

@@ -1,8 +1,8 @@
 // The wire of the messages protocol: what every parameter does, and the types of the responses.
 
 import type { JsonObject, JsonValue } from '../../../normalized/index.ts'
-import { extraHeaders, extraQuery, ignored, supported } from '../../shared/common-parameters.ts'
-import type { ParameterTable } from '../../shared/parameters.ts'
+import { extraHeaders, extraQuery, ignored, supported } from '../../shared/members/common-parameters.ts'
+import type { ParameterTable } from '../../shared/members/parameters.ts'
 import { type messagesParameters, serviceParameters } from '../members.ts'
 
 /** Count tokens (messages.md 7.3). A name that is not here has no effect on the count. */

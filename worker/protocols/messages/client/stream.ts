@@ -10,10 +10,10 @@ import {
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamWriter } from '../../client-face.ts'
-import { isCut, isInput } from '../../shared/cut-calls.ts'
-import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/media/generated-files.ts'
 import type { StateOwner } from '../../shared/state-signature.ts'
-import { writeInputObject } from '../../shared/tool-arguments.ts'
+import { isCut, isInput } from '../../shared/tools/cut-calls.ts'
+import { writeInputObject } from '../../shared/tools/tool-arguments.ts'
 import { writeMessagesErrorBody } from './errors.ts'
 import type { MessagesContentBlock, MessagesContentDelta, MessagesStreamEvent } from './schema.ts'
 import { GATEWAY_SIGNATURE } from './signature.ts'

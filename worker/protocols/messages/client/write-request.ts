@@ -14,10 +14,10 @@ import {
   type ToolChoice,
   type ToolResultPart
 } from '../../../normalized/index.ts'
-import { keepDefined } from '../../shared/field.ts'
-import { joinTexts } from '../../shared/joined-text.ts'
+import { joinTexts } from '../../shared/json/joined-text.ts'
+import { keepDefined } from '../../shared/members/field.ts'
 import { writeStateSignature } from '../../shared/state-signature.ts'
-import { WrittenCallIds } from '../../shared/written-call-ids.ts'
+import { WrittenCallIds } from '../../shared/tools/written-call-ids.ts'
 
 /** Writes a request with its members in the order of messages.md 2. Never raises an error. */
 export function writeMessagesRequest(request: NormalizedRequest): JsonObject {

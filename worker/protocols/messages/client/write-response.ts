@@ -14,10 +14,10 @@ import {
   type ToolCallItem
 } from '../../../normalized/index.ts'
 import type { ResponseContext } from '../../client-face.ts'
-import { isCutCall } from '../../shared/cut-calls.ts'
-import { isShownAsLine, writeFileLines } from '../../shared/generated-files.ts'
+import { isShownAsLine, writeFileLines } from '../../shared/media/generated-files.ts'
 import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'
-import { writeInputObject } from '../../shared/tool-arguments.ts'
+import { isCutCall } from '../../shared/tools/cut-calls.ts'
+import { writeInputObject } from '../../shared/tools/tool-arguments.ts'
 import type {
   MessagesContentBlock,
   MessagesDeltaUsage,

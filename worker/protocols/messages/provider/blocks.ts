@@ -1,8 +1,8 @@
 // Reads the content blocks of a response: whole, or in deltas (messages.md 7.1 and 7.2).
 
 import { type EventAssembler, GatewayError, isJsonObject, type ProviderState } from '../../../normalized/index.ts'
-import type { IssuedCallIds } from '../../shared/issued-call-ids.ts'
-import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import type { IssuedCallIds } from '../../shared/tools/issued-call-ids.ts'
+import { NO_ARGUMENTS } from '../../shared/tools/tool-arguments.ts'
 import type { BlockOrder, OrderedBlock } from './block-order.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 

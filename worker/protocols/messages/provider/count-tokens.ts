@@ -2,7 +2,7 @@
 
 import { GatewayError, isJsonObject, type JsonObject } from '../../../normalized/index.ts'
 import type { TokenCountCodec } from '../../provider-face.ts'
-import { findExternalError } from '../../shared/external-error.ts'
+import { findExternalError } from '../../shared/errors/external-error.ts'
 import { MESSAGES_HEADERS } from './headers.ts'
 import type { MessagesCompatibleOptions } from './options.ts'
 

@@ -1,7 +1,7 @@
 // The provider face of the kind `messages_compatible`, whose wire is that of Anthropic Messages.
 
 import type { ProviderFace } from '../../provider-face.ts'
-import { findExternalError, readExternalError } from '../../shared/external-error.ts'
+import { findExternalError, readExternalError } from '../../shared/errors/external-error.ts'
 import { messagesSameWire } from '../same-wire.ts'
 import { messagesCompatibleAcceptance } from './acceptance.ts'
 import { messagesCompatibleTokenCount } from './count-tokens.ts'

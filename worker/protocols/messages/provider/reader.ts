@@ -10,8 +10,7 @@ import {
   type NormalizedEvent
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../provider-face.ts'
-import { EventReader } from '../../shared/event-reader.ts'
-import { readExternalErrorEvent } from '../../shared/external-error.ts'
+import { readExternalErrorEvent } from '../../shared/errors/external-error.ts'
 import {
   type Payload,
   parseEventObject,
@@ -19,8 +18,9 @@ import {
   parseWholeObject,
   protocolError
 } from '../../shared/external-payload.ts'
-import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/sse.ts'
-import { takeWholeEvents } from '../../shared/take-events.ts'
+import { EventReader } from '../../shared/stream/event-reader.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/stream/sse.ts'
+import { takeWholeEvents } from '../../shared/stream/take-events.ts'
 import type { MessagesCompatibleReading } from './reading.ts'
 import { ResponseState } from './response-state.ts'
 

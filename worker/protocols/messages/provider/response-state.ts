@@ -11,10 +11,10 @@ import {
   type ResponseIdentity
 } from '../../../normalized/index.ts'
 import type { ReaderDependencies } from '../../provider-face.ts'
-import { findExternalError } from '../../shared/external-error.ts'
+import { findExternalError } from '../../shared/errors/external-error.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
-import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
+import { IssuedCallIds } from '../../shared/tools/issued-call-ids.ts'
 import { BlockOrder } from './block-order.ts'
 import { type BlockReader, createBlockReader } from './blocks.ts'
 import type { MessagesCompatibleAnomaly, MessagesCompatibleReading } from './reading.ts'

@@ -13,7 +13,7 @@ import {
   readTextFile,
   type UnreadReason,
   type WrittenMedia
-} from '../../shared/described-media.ts'
+} from '../../shared/media/described-media.ts'
 
 /** The media types of images that the wire names; the service refuses any other. */
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])

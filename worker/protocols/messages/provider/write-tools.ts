@@ -9,9 +9,9 @@ import {
   selectCallableTools,
   type ToolChoice
 } from '../../../normalized/index.ts'
-import { type FunctionChoice, findOnlyFunction, planFunctionChoice } from '../../shared/function-choice.ts'
-import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
-import { writeExactSchema } from '../../shared/tool-schema.ts'
+import { type FunctionChoice, findOnlyFunction, planFunctionChoice } from '../../shared/tools/function-choice.ts'
+import { refuseNameCollisions, type ToolNameMap } from '../../shared/tools/tool-names.ts'
+import { writeExactSchema } from '../../shared/tools/tool-schema.ts'
 
 export interface WrittenTools {
   tools?: JsonObject[]

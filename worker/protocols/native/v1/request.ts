@@ -2,7 +2,7 @@
 
 import { assertNever, type JsonObject, type NormalizedRequest } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../provider-face.ts'
-import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
+import { writeArgumentsObject } from '../../shared/tools/tool-arguments.ts'
 import { mergeV1Fields } from '../additional-fields.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'
 import type { NativeOptions } from '../options.ts'

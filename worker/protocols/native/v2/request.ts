@@ -9,7 +9,7 @@ import {
   type NormalizedRequest
 } from '../../../normalized/index.ts'
 import type { ChatTarget, WrittenChat } from '../../provider-face.ts'
-import { writeArgumentsObject } from '../../shared/tool-arguments.ts'
+import { writeArgumentsObject } from '../../shared/tools/tool-arguments.ts'
 import { mergeV2Fields, readStorage } from '../additional-fields.ts'
 import { FORCED_TOOL_MODE, isLargestV2Model, PARALLEL_TOOL_CALLS_MEMBER } from '../constants.ts'
 import { selectEffort, writeResponseFormat, writeSampling } from '../generation.ts'

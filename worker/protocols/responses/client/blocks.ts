@@ -2,8 +2,8 @@
 // An item opens with its first content and is reported again when it is complete (responses.md 5.1 to 5.3 and 7.2 to 7.4).
 
 import { GrowingText, type JsonObject, type UrlCitation } from '../../../normalized/index.ts'
-import { FreeFormInput } from '../../shared/free-form-input.ts'
-import { NO_ARGUMENTS } from '../../shared/tool-arguments.ts'
+import { FreeFormInput } from '../../shared/tools/free-form-input.ts'
+import { NO_ARGUMENTS } from '../../shared/tools/tool-arguments.ts'
 import type { OutputList } from './output-list.ts'
 import type {
   ResponsesAnnotation,

@@ -1,7 +1,13 @@
 // Makes of the body of `POST /responses/compact` the body of a response whose input ends with the wish for a summary. It is made in the
 // bytes, so that everything else stays as the client wrote it (memory.md 5).
 
-import { findJsonMember, isJsonWord, type JsonMember, listJsonItems, listJsonMembers } from '../../shared/json-parts.ts'
+import {
+  findJsonMember,
+  isJsonWord,
+  type JsonMember,
+  listJsonItems,
+  listJsonMembers
+} from '../../shared/json/json-parts.ts'
 import { COMPACTION_TRIGGER } from './compaction.ts'
 
 const TRIGGER = Buffer.from(`{"type":"${COMPACTION_TRIGGER}"}`)

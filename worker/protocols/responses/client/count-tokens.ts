@@ -2,10 +2,10 @@
 
 import { assertBounded } from '../../../normalized/index.ts'
 import type { ReadContext, ReadTokenCount, TokenCountClientFace } from '../../client-face.ts'
-import { ignored } from '../../shared/common-parameters.ts'
 import { listCountedTexts } from '../../shared/counted-texts.ts'
-import { Members } from '../../shared/members.ts'
-import type { ParameterTable } from '../../shared/parameters.ts'
+import { ignored } from '../../shared/members/common-parameters.ts'
+import { Members } from '../../shared/members/members.ts'
+import type { ParameterTable } from '../../shared/members/parameters.ts'
 import { responsesParameters } from '../members.ts'
 import { readResponsesRequest } from './face.ts'
 import type { ResponsesRequest, ResponsesTokenCount } from './schema.ts'

@@ -10,7 +10,7 @@ import {
   type RequestEcho
 } from '../../../normalized/index.ts'
 import { CUSTOM } from '../../shared/completions-family/free-form-tools.ts'
-import { readHostedMembers } from '../../shared/hosted-tools.ts'
+import { readHostedMembers } from '../../shared/tools/hosted-tools.ts'
 import type { ResponsesEcho, ResponsesRequest } from './schema.ts'
 import { findRequestedThread, isStored } from './stored-conversation.ts'
 

@@ -16,6 +16,7 @@ import { readExtraFields, readReasoning, readStop } from '../../shared/completio
 import { readOutputFormat } from '../../shared/completions-family/output-format.ts'
 import { readToolUse } from '../../shared/completions-family/tool-use.ts'
 import { readExtraHeaders } from '../../shared/extra-headers.ts'
+import { SentNumbers } from '../../shared/json/sent-numbers.ts'
 import {
   keepDefined,
   readOptionalBoolean,
@@ -25,11 +26,10 @@ import {
   readOptionalString,
   readString,
   wrongType
-} from '../../shared/field.ts'
+} from '../../shared/members/field.ts'
+import { sortParameters } from '../../shared/members/parameters.ts'
 import { readModel } from '../../shared/model.ts'
-import { sortParameters } from '../../shared/parameters.ts'
-import { SentNumbers } from '../../shared/sent-numbers.ts'
-import { keepSchemaDigits } from '../../shared/tool-schema.ts'
+import { keepSchemaDigits } from '../../shared/tools/tool-schema.ts'
 import { responsesMembers, responsesParameters } from '../members.ts'
 import { ATTACHMENT_IDS_HEADER, readAttachmentIds } from './attachment-ids.ts'
 import { askForSummary } from './compaction.ts'

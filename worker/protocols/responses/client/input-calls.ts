@@ -2,7 +2,7 @@
 // the provider (decisions.md 51).
 
 import { flattenToolName, type ToolCallPart, type ToolResultPart } from '../../../normalized/index.ts'
-import { CallList } from '../../shared/call-list.ts'
+import { CallList } from '../../shared/tools/call-list.ts'
 
 /** A call of the history. It is cut when its arguments are no object or its item is incomplete. */
 export interface ReadCall {

@@ -9,11 +9,11 @@ import {
   type JsonValue,
   type NormalizedRequest
 } from '../../../normalized/index.ts'
-import { supported } from '../../shared/common-parameters.ts'
 import { listLeftOutParts } from '../../shared/completions-family/known-parts.ts'
 import { noteUnnamedTools } from '../../shared/completions-family/unnamed-tools.ts'
-import { wrongType } from '../../shared/field.ts'
-import { Members, type PartSink } from '../../shared/members.ts'
+import { supported } from '../../shared/members/common-parameters.ts'
+import { wrongType } from '../../shared/members/field.ts'
+import { Members, type PartSink } from '../../shared/members/members.ts'
 import { isPlainMessage } from '../../shared/plain-message.ts'
 import { readStateSignature } from '../../shared/state-signature.ts'
 import { COMPACTION_TRIGGER, isSealedSummary } from './compaction.ts'

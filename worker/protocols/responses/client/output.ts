@@ -13,7 +13,7 @@ import {
   type ProviderState,
   type ToolCallStartEvent
 } from '../../../normalized/index.ts'
-import { writeFileLines } from '../../shared/generated-files.ts'
+import { writeFileLines } from '../../shared/media/generated-files.ts'
 import { type StateOwner, writeStateSignature } from '../../shared/state-signature.ts'
 import {
   addStateItem,

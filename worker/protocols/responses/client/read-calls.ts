@@ -14,9 +14,9 @@ import {
   type ToolResultPart
 } from '../../../normalized/index.ts'
 import { isCustom, readFreeFormArguments, readNested } from '../../shared/completions-family/free-form-tools.ts'
-import { keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
-import { areBroken, readToolArguments } from '../../shared/tool-arguments.ts'
-import { readResultText } from '../../shared/tool-result.ts'
+import { keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/members/field.ts'
+import { areBroken, readToolArguments } from '../../shared/tools/tool-arguments.ts'
+import { readResultText } from '../../shared/tools/tool-result.ts'
 import type { ReadCall } from './input-calls.ts'
 import { readContent } from './read-content.ts'
 

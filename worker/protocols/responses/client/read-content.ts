@@ -11,8 +11,15 @@ import {
   type NormalizedMessage
 } from '../../../normalized/index.ts'
 import { readParts } from '../../shared/completions-family/known-parts.ts'
-import { joinPath, keepDefined, readObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
-import { readFileData, readMediaUrl } from '../../shared/media-source.ts'
+import { readFileData, readMediaUrl } from '../../shared/media/media-source.ts'
+import {
+  joinPath,
+  keepDefined,
+  readObject,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../../shared/members/field.ts'
 
 /**
  * Reads the content at `path` of the body. Raises `invalid_request` with the path of the wrong part or member.

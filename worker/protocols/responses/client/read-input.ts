@@ -21,7 +21,13 @@ import {
   unsupportedSemantic
 } from '../../../normalized/index.ts'
 import { readTools } from '../../shared/completions-family/tool-use.ts'
-import { readOptionalArray, readOptionalObject, readOptionalString, readString, wrongType } from '../../shared/field.ts'
+import {
+  readOptionalArray,
+  readOptionalObject,
+  readOptionalString,
+  readString,
+  wrongType
+} from '../../shared/members/field.ts'
 import { readPlainMessage } from '../../shared/plain-message.ts'
 import { readStateSignature, returnState } from '../../shared/state-signature.ts'
 import { readClientToolCall, readClientToolResult } from './client-tools.ts'

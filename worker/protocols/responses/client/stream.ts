@@ -4,7 +4,7 @@
 import { asBuffer } from '../../../../shared/bytes.ts'
 import type { ErrorEvent, FinishEvent, NormalizedEvent, NormalizedUsage } from '../../../normalized/index.ts'
 import type { ResponseContext, StreamFrames, StreamWriter, WrittenPartial } from '../../client-face.ts'
-import { LARGE_TEXT_CHARACTERS, LargeTexts } from '../../shared/large-texts.ts'
+import { LARGE_TEXT_CHARACTERS, LargeTexts } from '../../shared/json/large-texts.ts'
 import { writeResponsesFailure } from './errors.ts'
 import type { ResponsesItemEvent } from './schema.ts'
 import { findRequestedThread, isStored, writeResponseId } from './stored-conversation.ts'

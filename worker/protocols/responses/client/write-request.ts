@@ -15,8 +15,8 @@ import {
   type OutputFormat,
   type ToolChoice
 } from '../../../normalized/index.ts'
-import { keepDefined } from '../../shared/field.ts'
-import { WrittenCallIds } from '../../shared/written-call-ids.ts'
+import { keepDefined } from '../../shared/members/field.ts'
+import { WrittenCallIds } from '../../shared/tools/written-call-ids.ts'
 
 /** Writes a request with its members in the order of responses.md 2. Never raises an error. */
 export function writeResponsesRequest(request: NormalizedRequest): JsonObject {

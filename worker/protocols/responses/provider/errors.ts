@@ -1,7 +1,7 @@
 // Reads the errors of the Responses wire that arrive with status 200: a failed response, and the error event of a stream.
 
 import { type GatewayError, isJsonObject, type JsonObject } from '../../../normalized/index.ts'
-import { findExternalError, readExternalErrorEvent } from '../../shared/external-error.ts'
+import { findExternalError, readExternalErrorEvent } from '../../shared/errors/external-error.ts'
 import type { Payload } from '../../shared/external-payload.ts'
 
 /** Codes of a failed response that stand for a fault of the request, besides those that begin so. */

@@ -1,7 +1,7 @@
 // The provider face of the kind `chat_compatible` on the wire of OpenAI Responses (decisions.md 86).
 
 import type { ProviderFace } from '../../provider-face.ts'
-import { readExternalError } from '../../shared/external-error.ts'
+import { readExternalError } from '../../shared/errors/external-error.ts'
 import { responsesSameWire } from '../same-wire.ts'
 import { responsesCompatibleAcceptance } from './acceptance.ts'
 import { findResponseError } from './errors.ts'

@@ -8,7 +8,7 @@ import {
   type ProviderState
 } from '../../../normalized/index.ts'
 import { protocolError } from '../../shared/external-payload.ts'
-import type { ClientToolName } from '../../shared/tool-names.ts'
+import type { ClientToolName } from '../../shared/tools/tool-names.ts'
 import { createHostedReader, hostedItemTypes } from './hosted-items.ts'
 
 /** An item while it is read. A piece of a kind that the item does not have is ignored. */

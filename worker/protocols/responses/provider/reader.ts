@@ -3,10 +3,10 @@
 
 import { isJsonObject, type JsonObject, type NormalizedEvent } from '../../../normalized/index.ts'
 import type { ReaderDependencies, ResponseHead, ResponseReader } from '../../provider-face.ts'
-import { EventReader } from '../../shared/event-reader.ts'
 import { type Payload, parseEventObject, parseWholeObject, protocolError } from '../../shared/external-payload.ts'
-import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/sse.ts'
-import { takeWholeEvents } from '../../shared/take-events.ts'
+import { EventReader } from '../../shared/stream/event-reader.ts'
+import { EXTERNAL_FRAME_CHARACTERS_MAX } from '../../shared/stream/sse.ts'
+import { takeWholeEvents } from '../../shared/stream/take-events.ts'
 import { readResponseError } from './errors.ts'
 import type { ResponsesCompatibleReading } from './reading.ts'
 import { ResponseState } from './response-state.ts'

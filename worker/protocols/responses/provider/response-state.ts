@@ -14,7 +14,7 @@ import {
 import type { ReaderDependencies } from '../../provider-face.ts'
 import { isShownId, type Payload, protocolError } from '../../shared/external-payload.ts'
 import { decideReason, startResponse } from '../../shared/external-response.ts'
-import { IssuedCallIds } from '../../shared/issued-call-ids.ts'
+import { IssuedCallIds } from '../../shared/tools/issued-call-ids.ts'
 import { readResponseError } from './errors.ts'
 import { createItemReader, type ItemReader } from './items.ts'
 import type { ResponsesCompatibleAnomaly, ResponsesCompatibleReading } from './reading.ts'

@@ -20,7 +20,7 @@ import {
   readsImages,
   readTextFile,
   type WrittenMedia
-} from '../../shared/described-media.ts'
+} from '../../shared/media/described-media.ts'
 
 export type InputPart = TextPart | RefusalPart | ImagePart | FilePart
 

@@ -18,10 +18,10 @@ import {
   type ToolResultPart,
   tryParseJson
 } from '../../../normalized/index.ts'
-import { CallIndex } from '../../shared/call-index.ts'
-import type { MediaPlacer } from '../../shared/described-media.ts'
-import { toShortCallId } from '../../shared/tool-call-ids.ts'
-import type { ToolNameMap } from '../../shared/tool-names.ts'
+import type { MediaPlacer } from '../../shared/media/described-media.ts'
+import { CallIndex } from '../../shared/tools/call-index.ts'
+import { toShortCallId } from '../../shared/tools/tool-call-ids.ts'
+import type { ToolNameMap } from '../../shared/tools/tool-names.ts'
 import { isInputPart, isMedia, writeInputParts, writeOutput } from './write-content.ts'
 
 export interface WrittenInput {

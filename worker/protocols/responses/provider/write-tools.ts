@@ -13,9 +13,9 @@ import {
   type ToolChoice,
   unsupportedSemantic
 } from '../../../normalized/index.ts'
-import { type FunctionChoice, planFunctionChoice } from '../../shared/function-choice.ts'
-import { refuseNameCollisions, type ToolNameMap } from '../../shared/tool-names.ts'
-import { writeExactSchema } from '../../shared/tool-schema.ts'
+import { type FunctionChoice, planFunctionChoice } from '../../shared/tools/function-choice.ts'
+import { refuseNameCollisions, type ToolNameMap } from '../../shared/tools/tool-names.ts'
+import { writeExactSchema } from '../../shared/tools/tool-schema.ts'
 
 export interface WrittenTools {
   /** `tools`, `tool_choice` and `parallel_tool_calls`, those that are set. */

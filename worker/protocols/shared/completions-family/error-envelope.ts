@@ -3,7 +3,7 @@
 
 import type { ErrorKind, GatewayError } from '../../../normalized/index.ts'
 import type { WrittenError } from '../../client-face.ts'
-import { writeErrorHeaders } from '../error-headers.ts'
+import { writeErrorHeaders } from '../errors/error-headers.ts'
 
 export type EnvelopeErrorType =
   | 'invalid_request_error'

@@ -9,9 +9,9 @@ import {
   type JsonValue,
   type NormalizedTool
 } from '../../../normalized/index.ts'
-import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../field.ts'
-import { INPUT_PARAMETER } from '../free-form-input.ts'
-import type { ToolArguments } from '../tool-arguments.ts'
+import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../members/field.ts'
+import { INPUT_PARAMETER } from '../tools/free-form-input.ts'
+import type { ToolArguments } from '../tools/tool-arguments.ts'
 
 /** The type of a custom tool and of its call in chat completions. */
 export const CUSTOM = 'custom'

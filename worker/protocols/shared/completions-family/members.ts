@@ -1,9 +1,9 @@
 // Members that have the same form in completions and Responses bodies (completions.md 2).
 
 import { invalidRequest, type JsonObject, type Reasoning } from '../../../normalized/index.ts'
-import { dropReasoningFields, readAdditionalFields } from '../additional-fields.ts'
-import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../field.ts'
-import type { SortedParameters } from '../parameters.ts'
+import { dropReasoningFields, readAdditionalFields } from '../members/additional-fields.ts'
+import { keepDefined, readOptionalObject, readOptionalString, wrongType } from '../members/field.ts'
+import type { SortedParameters } from '../members/parameters.ts'
 
 /** More strings are refused, as the SDK's own service does. */
 const STOP_STRINGS_MAX = 4

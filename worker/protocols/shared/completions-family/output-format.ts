@@ -9,7 +9,7 @@ import {
   readOptionalObject,
   readOptionalString,
   readString
-} from '../field.ts'
+} from '../members/field.ts'
 
 /**
  * Reads the format object at `path`; its schema may be nested under `json_schema` or flat, and stays unchanged. A `json_object` may

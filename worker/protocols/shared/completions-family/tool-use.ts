@@ -21,11 +21,11 @@ import {
   readOptionalString,
   readString,
   wrongType
-} from '../field.ts'
-import { findHostedToolKind, readHostedMembers, readHostedTool } from '../hosted-tools.ts'
-import { writeMemberPaths } from '../member-paths.ts'
-import type { ParameterTable } from '../parameters.ts'
-import { readToolSchema } from '../tool-schema.ts'
+} from '../members/field.ts'
+import { writeMemberPaths } from '../members/member-paths.ts'
+import type { ParameterTable } from '../members/parameters.ts'
+import { findHostedToolKind, readHostedMembers, readHostedTool } from '../tools/hosted-tools.ts'
+import { readToolSchema } from '../tools/tool-schema.ts'
 import { CUSTOM, isCustom, readFreeFormTool, readNested } from './free-form-tools.ts'
 
 /** The parameters that `readToolUse` reads, for the parameter tables. */

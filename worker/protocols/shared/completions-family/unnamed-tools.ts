@@ -1,7 +1,7 @@
 // Entries of a list of tools that `readToolUse` leaves out, because a model cannot call them.
 
 import { isJsonObject, type JsonValue } from '../../../normalized/index.ts'
-import type { PartSink } from '../members.ts'
+import type { PartSink } from '../members/members.ts'
 import { isCustom } from './free-form-tools.ts'
 
 /** Notes an entry that is no object, or a function without a name (bridge.md 7.4). */

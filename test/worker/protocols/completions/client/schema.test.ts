@@ -6,7 +6,7 @@ import type { EmbeddingCreateParams } from 'openai/resources/embeddings'
 import t from 'tap'
 import { embeddingsParameters } from '../../../../../worker/protocols/completions/client/schema.ts'
 import { chatParameters } from '../../../../../worker/protocols/completions/members.ts'
-import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
+import type { Parameter } from '../../../../../worker/protocols/shared/members/parameters.ts'
 
 // The compiler checks the same as the first test: a new SDK version with a parameter that is not listed does not type-check.
 chatParameters satisfies Record<keyof ChatCompletionCreateParamsBase, Parameter>

@@ -4,7 +4,7 @@ import t from 'tap'
 import { accumulateEvents, GatewayError, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { createCompletionsStreamWriter } from '../../../../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../../../../worker/protocols/completions/client/write-response.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream/stream-frames.ts'
 import { eventsOf, responseContext, writeStream } from './support.ts'
 
 const finish: NormalizedEvent = { type: 'finish', reason: 'stop', providerReason: 'stop', metadata: {} }

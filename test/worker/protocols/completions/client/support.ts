@@ -11,7 +11,7 @@ import { readCompletionsRequest } from '../../../../../worker/protocols/completi
 import type { CompletionsResponse } from '../../../../../worker/protocols/completions/client/schema.ts'
 import { createCompletionsStreamWriter } from '../../../../../worker/protocols/completions/client/stream.ts'
 import { writeCompletionsResponse } from '../../../../../worker/protocols/completions/client/write-response.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream/stream-frames.ts'
 import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }

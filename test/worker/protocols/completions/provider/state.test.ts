@@ -4,7 +4,7 @@
 import t from 'tap'
 import { accumulateEvents, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream/stream-frames.ts'
 import { answer, type Protocol, readRequest, readWhole, write } from './support.ts'
 
 const details = [

@@ -12,7 +12,7 @@ import {
 import type { StreamWriter } from '../../../../../worker/protocols/client-face.ts'
 import { contentFace } from '../../../../../worker/protocols/content/client/face.ts'
 import { readPathModel } from '../../../../../worker/protocols/content/client/path.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream/stream-frames.ts'
 import { requestId } from './support.ts'
 
 export interface SdkCall {

@@ -23,7 +23,7 @@ import {
   type MessagesTokenCount
 } from '../../../../../worker/protocols/messages/client/schema.ts'
 import { messagesParameters } from '../../../../../worker/protocols/messages/members.ts'
-import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
+import type { Parameter } from '../../../../../worker/protocols/shared/members/parameters.ts'
 
 // The compiler checks the same rules as the test below: a parameter of a new SDK version that is missing in the table does not
 // type-check, and neither does a written object without a member that the SDK's types require.

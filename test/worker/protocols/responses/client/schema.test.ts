@@ -14,7 +14,7 @@ import type {
   ResponsesOutputItem
 } from '../../../../../worker/protocols/responses/client/schema.ts'
 import { responsesParameters } from '../../../../../worker/protocols/responses/members.ts'
-import type { Parameter } from '../../../../../worker/protocols/shared/parameters.ts'
+import type { Parameter } from '../../../../../worker/protocols/shared/members/parameters.ts'
 import { eventsOf, writeResponse } from './support.ts'
 
 // The compiler checks the same rules as the tests below: a parameter of the SDK that is missing in the table does not type-check,

@@ -8,7 +8,7 @@ import {
 import type { StreamFrames } from '../../../../../worker/protocols/client-face.ts'
 import { writeEchoText } from '../../../../../worker/protocols/responses/client/echo.ts'
 import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream/stream-frames.ts'
 import { readResponsesStrictly } from '../../../../properties/responses-events.ts'
 import { accumulateWithSdk, eventsOf, requestId, responseContext, writeResponse, writeStream } from './support.ts'
 

@@ -14,7 +14,7 @@ import { readResponsesRequest } from '../../../../../worker/protocols/responses/
 import type { ResponsesResponse } from '../../../../../worker/protocols/responses/client/schema.ts'
 import { createResponsesStreamWriter } from '../../../../../worker/protocols/responses/client/stream.ts'
 import { writeResponsesResponse } from '../../../../../worker/protocols/responses/client/write-response.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream/stream-frames.ts'
 import { eventsOf, failure, requestId } from '../../../../support/codec.ts'
 
 export { eventsOf, failure, requestId }

@@ -5,7 +5,7 @@ import t from 'tap'
 import { accumulateEvents, type JsonObject, type NormalizedEvent } from '../../../../../worker/normalized/index.ts'
 import type { ResponseContext } from '../../../../../worker/protocols/client-face.ts'
 import { clientFaces } from '../../../../../worker/protocols/registry.ts'
-import { joinFrames } from '../../../../../worker/protocols/shared/stream-frames.ts'
+import { joinFrames } from '../../../../../worker/protocols/shared/stream/stream-frames.ts'
 import {
   added,
   answer,
