@@ -28,6 +28,9 @@ export const DEFAULT_SHARE = 0.5
 /** How many times its share a file may take: a busy machine and a skipped neighbour change shares as well. */
 const SHARE_FACTOR_MAX = 2
 
+/** Percent that every file may take besides: on a busy machine the start of a process costs twice as much, and small files do little else. */
+const SHARE_NOISE = 0.5
+
 /** Percent. Files below it are summed up in one line of the table. */
 const TABLE_SHARE_MIN = 0.1
 
@@ -62,13 +65,13 @@ export function formatCosts({ files, totalMs, wallMs, countsChildren }: RunCost)
   ].join('\n')
 }
 
-/** What to say about each file that takes more than twice its share. Where children do not count, shares mean nothing and all pass. */
+/** What to say about each file that takes more than twice its share and the noise. Where children do not count, shares mean nothing and all pass. */
 export function judgeCosts({ files, totalMs, countsChildren }: RunCost, shares: Shares): string[] {
   if (!countsChildren) return []
   return files.flatMap(file => {
     const share = shares[file.name] ?? DEFAULT_SHARE
     const taken = percentOf(file, totalMs)
-    if (taken <= SHARE_FACTOR_MAX * share) return []
+    if (taken <= SHARE_FACTOR_MAX * share + SHARE_NOISE) return []
     return [`${file.name} took ${taken.toFixed(1)} % of the processor time, more than twice its share of ${share} %.`]
   })
 }
