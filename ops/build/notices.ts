@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { SWAGGER_UI_FILES } from '../../worker/docs/assets.ts'
 import { nameShipped, readShipped } from './shipped.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -41,7 +42,8 @@ function listPackages(): Package[] {
 function readLicense(folder: string): string {
   if (!existsSync(folder)) throw new Error(`${folder} is not installed; run npm ci.`)
   const files = readdirSync(folder)
-    .filter(name => LICENSE_FILE.test(name))
+    // A bundle says in a file of its own what packages it holds.
+    .filter(name => LICENSE_FILE.test(name) || (name.endsWith('.LICENSE.txt') && SWAGGER_UI_FILES.includes(name)))
     .sort()
   return files.map(name => readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n').trim()).join('\n\n')
 }
