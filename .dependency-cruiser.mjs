@@ -65,7 +65,7 @@ export default {
       name: 'no-cycles',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } }
+      to: { circular: true }
     },
     {
       name: 'shared-is-the-bottom',

@@ -1,28 +1,15 @@
 // The wires of external providers: where the emulator serves them, and the key that each call must carry.
 import { createAnthropicChat } from './anthropic/chat.ts'
 import { invalidMember, sendAnthropicError } from './anthropic/errors.ts'
-import type { ChatWire } from './chat-wire.ts'
-import { anthropicEndpoints, type Endpoint, openAiEndpoints, responsesEndpoints } from './endpoints.ts'
+import { anthropicEndpoints, openAiEndpoints, responsesEndpoints } from './endpoints.ts'
 import { UpstreamError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { ExternalWire } from './external-wire.ts'
 import { googleWire } from './google/wire.ts'
 import { openAiChat, sendOpenAiError } from './openai/chat.ts'
 import { createResponsesChat } from './responses/chat.ts'
 import { sendResponsesError } from './responses/errors.ts'
 import type { EmulatorSettings } from './settings.ts'
-
-export interface ExternalWire {
-  /** The chat wire for a path below the base URL; undefined when the path is not a chat endpoint. */
-  findChat: (path: string, exchange: Exchange) => ChatWire | undefined
-  endpoints: readonly Endpoint[]
-  /** The key that a request carries; undefined without one. */
-  readKey: (exchange: Exchange) => string | undefined
-  /** The error for a missing or a wrong key. */
-  refuseKey: (sent: string | undefined) => UpstreamError
-  /** Checks the other headers that every request of the wire must have. Throws UpstreamError. */
-  checkHeaders?: (exchange: Exchange) => void
-  sendError: (exchange: Exchange, error: UpstreamError) => void
-}
 
 /** The wires by the first segment of their paths. */
 const wires: Readonly<Record<string, ExternalWire>> = {

@@ -113,9 +113,6 @@ export type SumKeyName = (typeof SUM_KEYS)[number]
 export const BUCKETS_SECONDS = [60, 300, 900, 3600, 86_400] as const
 export type BucketSeconds = (typeof BUCKETS_SECONDS)[number]
 
-/** Sums of minutes are kept so long: a day with buckets of minutes, and the day before to compare it with. */
-export const MINUTE_SUMS_DAYS = 2
-
 /** Sums over time (UTC), models, protocols, keys and errors. */
 export interface SumsRequest {
   /** Start of a bucket, as records write times. */

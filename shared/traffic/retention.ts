@@ -1,7 +1,9 @@
 // How long records are kept: the times before which a purge deletes (operations.md 8.6;
 // field-lessons.md L11 and L12).
-import { MINUTE_SUMS_DAYS } from './query.ts'
 import { writeRecordTime } from './record.ts'
+
+/** Sums of minutes are kept so long: a day with buckets of minutes, and the day before to compare it with. */
+export const MINUTE_SUMS_DAYS = 2
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -4,13 +4,13 @@ import type { Settings } from '../../shared/settings.ts'
 import {
   BUCKETS_SECONDS,
   type BucketSeconds,
-  MINUTE_SUMS_DAYS,
   type PageStart,
   SUM_KEYS,
   type SumKeyName,
   type TrafficFilter
 } from '../../shared/traffic/query.ts'
 import { writeRecordTime } from '../../shared/traffic/record.ts'
+import { MINUTE_SUMS_DAYS } from '../../shared/traffic/retention.ts'
 import type { QueryValues } from '../http/request/families.ts'
 import {
   boolean,

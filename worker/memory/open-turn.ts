@@ -1,55 +1,15 @@
 // Begins the turn of a Responses request: reads what its body wants of the memory, asks the store for the history, and writes the body
 // that is translated (memory.md 2 and 3).
 
-import type { Logger } from '../../shared/logging.ts'
-import {
-  type History,
-  type Owner,
-  type ResponseStore,
-  STORED_RESPONSE_ID,
-  type StoredItem,
-  StoreUnavailable
-} from '../../shared/memory/store.ts'
-import { type ExecutionPlan, type RouteSources, type RouteTable, resolveRoute } from '../bridge/resolve-route.ts'
+import { type History, STORED_RESPONSE_ID, type StoredItem, StoreUnavailable } from '../../shared/memory/store.ts'
+import { type ExecutionPlan, resolveRoute } from '../bridge/resolve-route.ts'
 import { GatewayError, invalidRequest, type ResponseTurn } from '../normalized/index.ts'
-import type { ApiMode } from '../protocols/provider-face.ts'
-import type { ProviderFaces } from '../protocols/registry.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { acquireLease, type ConversationLease, unknownConversation } from './conversation-lease.ts'
 import { createResponseId } from './new-ids.ts'
 import { listReferences, type MemoryWish, needsHistory, readMemoryWishInTurns, unknownItem } from './read-wish.ts'
 import { StoredTurn, type TurnHistory } from './stored-turn.ts'
-
-export interface MemoryDependencies {
-  readonly store: ResponseStore
-  readonly routes: RouteTable
-  readonly faces: ProviderFaces
-  /** What an absent `store` means. */
-  readonly storesByDefault: boolean
-  /** The longest body with its history. */
-  readonly bodyBytesMax: number
-  readonly log: Logger
-  readonly nowMs: () => number
-  /** Resolves in a turn of the event loop in which no other body begins to be read. */
-  readonly ownTurn: () => Promise<void>
-  /** Called with each turn: it may go on for a moment when its request is over. */
-  readonly onPending: (work: Promise<unknown>) => void
-}
-
-/** The request whose turn begins. */
-export interface TurnRequest {
-  readonly body: Buffer
-  readonly apiMode: ApiMode
-  readonly owner: Owner
-  /** The models that its key may use (keys.md 2). */
-  readonly scope: RouteSources['scope']
-  /** Seconds since the epoch. */
-  readonly createdAt: number
-  readonly logIds: object
-  readonly signal: AbortSignal
-  /** Only counts the tokens of a response's request: nothing is stored and nothing runs. */
-  readonly isCount?: true
-}
+import type { MemoryDependencies, TurnRequest } from './turn-request.ts'
 
 /**
  * Begins a turn. Undefined for a request that neither needs nor gets anything stored, and for one whose provider keeps its state: it takes

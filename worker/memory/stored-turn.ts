@@ -10,11 +10,11 @@ import type { ConversationLease } from './conversation-lease.ts'
 import { countBytes, dropOldestTurns } from './drop-turns.ts'
 import { type ExpandedBody, expandBody } from './expand-body.ts'
 import { selectHistory } from './history-window.ts'
-import type { MemoryDependencies, TurnRequest } from './open-turn.ts'
 import type { MemoryWish } from './read-wish.ts'
 import { findThreadId, RecordKeeper } from './record-keeper.ts'
 import { listOwnItems, readWrittenResponse, type WrittenParts } from './response-record.ts'
 import { shiftError, shiftFields } from './shift-paths.ts'
+import type { MemoryDependencies, TurnRequest } from './turn-request.ts'
 
 /** What the store has of the turns before. */
 export interface TurnHistory {

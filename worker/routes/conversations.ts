@@ -14,8 +14,8 @@ import { type DeletedConversation, writeConversation, writeItemList } from '../m
 import { GatewayError } from '../normalized/index.ts'
 import { wrongType } from '../protocols/shared/members/field.ts'
 import { readJsonObject } from '../translation/json-body.ts'
-import type { StoredRuntime } from './stored-handlers.ts'
 import { sendItems } from './stored-responses.ts'
+import type { StoredRuntime } from './worker-runtime.ts'
 
 type ConversationOperation =
   | 'createConversation'

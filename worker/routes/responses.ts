@@ -7,7 +7,7 @@ import { findLocalFacts, type LocalFacts } from '../http/connections/local-conne
 import type { OperationHandlers } from '../http/mount-operations.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { ChatTurn } from '../memory/chat-turn.ts'
-import type { MemoryDependencies, TurnRequest } from '../memory/open-turn.ts'
+import type { MemoryDependencies, TurnRequest } from '../memory/turn-request.ts'
 import { importOnce } from '../performance/import-once.ts'
 import { ATTACHMENT_IDS_HEADER } from '../protocols/responses/client/attachment-ids.ts'
 import { writeCompactBody } from '../protocols/responses/client/compact-body.ts'

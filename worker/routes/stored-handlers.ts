@@ -1,17 +1,11 @@
 // The handlers of the operations on stored things. They are loaded with the first request: without a store no request reaches them, and
 // nothing of them is loaded (memory.md 7, case 17).
 
-import type { ResponseStore } from '../../shared/memory/store.ts'
 import type { OperationHandler, OperationHandlers } from '../http/mount-operations.ts'
 import { GatewayError } from '../normalized/index.ts'
 import { type StoredOperationId, storedOperations } from '../operations/stored.ts'
 import { importOnce } from '../performance/import-once.ts'
-import type { WorkerRuntime } from './worker-runtime.ts'
-
-/** What these handlers use of a worker. */
-export interface StoredRuntime extends Pick<WorkerRuntime, 'clock' | 'drainGate'> {
-  readonly store: ResponseStore
-}
+import type { StoredRuntime, WorkerRuntime } from './worker-runtime.ts'
 
 export function createStoredHandlers(runtime: WorkerRuntime): OperationHandlers<StoredOperationId> {
   const { memory: store } = runtime

@@ -21,7 +21,7 @@ import { notFound, readStoredId } from '../memory/stored-id.ts'
 import { type DeletedResponse, writeItemList, writeStoredResponse } from '../memory/stored-object.ts'
 import { writeEventFrame } from '../memory/stream-events.ts'
 import { GatewayError, invalidRequest } from '../normalized/index.ts'
-import type { StoredRuntime } from './stored-handlers.ts'
+import type { StoredRuntime } from './worker-runtime.ts'
 
 type ResponseOperation = 'getResponse' | 'deleteResponse' | 'cancelResponse' | 'listInputItems'
 

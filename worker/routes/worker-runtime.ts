@@ -28,3 +28,8 @@ export interface WorkerRuntime extends ExecutionRuntime {
   readonly catalog: CatalogReader
   readonly readReadiness: ReadReadiness
 }
+
+/** What the handlers of stored things use of a worker. */
+export interface StoredRuntime extends Pick<WorkerRuntime, 'clock' | 'drainGate'> {
+  readonly store: ResponseStore
+}

@@ -1,7 +1,7 @@
 // Where the Google GenAI wire has what: the model and the method of a call are in its path, the key is in a header or in the query.
 import { type Endpoint, readJson } from '../endpoints.ts'
 import { type Exchange, sendJson } from '../exchange.ts'
-import type { ExternalWire } from '../external-wires.ts'
+import type { ExternalWire } from '../external-wire.ts'
 import { createGoogleChat } from './chat.ts'
 import { invalidApiKey, missingApiKey, sendGoogleError } from './errors.ts'
 import {

@@ -1,10 +1,6 @@
 // Ranges of time: those that end now, and one of the reader's own; and the parts that a range is drawn in.
-import {
-  BUCKETS_SECONDS,
-  type BucketSeconds,
-  MINUTE_SUMS_DAYS,
-  type SumsRequest
-} from '../../../../shared/traffic/query.ts'
+import { BUCKETS_SECONDS, type BucketSeconds, type SumsRequest } from '../../../../shared/traffic/query.ts'
+import { MINUTE_SUMS_DAYS } from '../../../../shared/traffic/retention.ts'
 import type { Params } from './address.ts'
 
 const MINUTE_MS = 60_000

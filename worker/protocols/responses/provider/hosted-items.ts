@@ -9,7 +9,7 @@ import {
   isJsonObject,
   type JsonObject
 } from '../../../normalized/index.ts'
-import type { ItemReader } from './items.ts'
+import type { ItemReader } from './item-reader.ts'
 
 const kinds = new Map<unknown, HostedToolKind>([
   ['web_search_call', 'web_search'],

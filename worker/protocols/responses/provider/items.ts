@@ -10,19 +10,7 @@ import {
 import { protocolError } from '../../shared/external-payload.ts'
 import type { ClientToolName } from '../../shared/tools/tool-names.ts'
 import { createHostedReader, hostedItemTypes } from './hosted-items.ts'
-
-/** An item while it is read. A piece of a kind that the item does not have is ignored. */
-export interface ItemReader {
-  isOver: boolean
-  /** Ends the item with the whole of it. */
-  end(item: JsonObject): void
-  text?(piece: string): void
-  refusal?(piece: string): void
-  reasoning?(piece: string, part: number): void
-  callText?(piece: string): void
-  annotation?(annotation: unknown): void
-  progress?(type: string): void
-}
+import type { ItemReader } from './item-reader.ts'
 
 export interface ItemSurroundings {
   assembler: EventAssembler

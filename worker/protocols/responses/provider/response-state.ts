@@ -16,7 +16,8 @@ import { isShownId, type Payload, protocolError } from '../../shared/external-pa
 import { decideReason, startResponse } from '../../shared/external-response.ts'
 import { IssuedCallIds } from '../../shared/tools/issued-call-ids.ts'
 import { readResponseError } from './errors.ts'
-import { createItemReader, type ItemReader } from './items.ts'
+import type { ItemReader } from './item-reader.ts'
+import { createItemReader } from './items.ts'
 import type { ResponsesCompatibleAnomaly, ResponsesCompatibleReading } from './reading.ts'
 import { readUsage } from './usage.ts'
 
