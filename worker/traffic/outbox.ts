@@ -36,6 +36,14 @@ export interface OutboxDependencies {
   readonly memory?: MemoryShare | undefined
 }
 
+/** Records of an outbox that ends. */
+export interface LeftRecords {
+  /** No writer has them. */
+  readonly lost: number
+  /** They were sent to the writer, which has not said that they are stored. */
+  readonly unconfirmed: number
+}
+
 /** A connection to the writer. */
 export interface BatchSender {
   /** Takes one line, which ends with a line feed; its bytes are not changed afterwards. */
@@ -148,12 +156,13 @@ export class Outbox {
     return new Promise(resolve => this.#emptyListeners.push(resolve))
   }
 
-  /** Takes no further records; returns how many are lost: the writer answers for those that were sent to it. */
-  close(): number {
+  /** Takes no further records, and tells what is left. */
+  close(): LeftRecords {
     this.#isClosing = true
     clearTimeout(this.#linger)
     this.#notifyRoom()
-    return this.#sender === undefined ? this.size : this.#unsentRecords
+    const lost = this.#sender === undefined ? this.size : this.#unsentRecords
+    return { lost, unconfirmed: this.size - lost }
   }
 
   #notifyRoom(): void {

@@ -33,7 +33,10 @@ export interface TrafficLink {
   /** Undefined while the traffic log is off: then the connection only asks. */
   readonly outbox: Outbox | undefined
   readonly connection: WriterConnection
-  /** Hands over what is left, within so many milliseconds, and ends the connection. What the writer does not take is counted as lost. */
+  /**
+   * Hands over what is left, within so many milliseconds, and ends the connection. What the writer does not take is counted as lost, and a line
+   * says how many records it has taken and not stored: a writer that is stuck loses them when it is killed.
+   */
   close(withinMs: number): Promise<void>
 }
 
@@ -73,11 +76,15 @@ export function openTrafficLink(path: string, dependencies: TrafficLinkDependenc
         const flushed = outbox.flush()
         connection.requestFlush()
         await withDeadline(flushed, withinMs)
-        const lost = outbox.close()
+        const { lost, unconfirmed } = outbox.close()
         for (let left = lost; left > 0; left -= 1) onDropped('closed')
         if (lost > 0) {
           const text = 'Traffic records are lost: the writer did not take them before this worker ended'
           log.warn({ event: 'traffic_records_lost', count: lost }, text)
+        }
+        if (unconfirmed > 0) {
+          const text = 'The writer has traffic records of a worker that ends, and has not stored them yet'
+          log.warn({ event: 'traffic_records_unconfirmed', count: unconfirmed }, text)
         }
       }
       connection.close()

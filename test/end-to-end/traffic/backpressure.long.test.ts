@@ -93,3 +93,18 @@ t.test('a drain ends the wait for room', async t => {
   release()
   t.equal(await exited, 0)
 })
+
+t.test('a stop says how many records a writer that is stuck had, and exits with 4 when it was killed', async t => {
+  const gateway = await start(t, { GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: '100' })
+  process.kill(readWriterPids(gateway).at(-1) ?? 0, 'SIGSTOP')
+  for (let count = 1; count <= 3; count += 1) {
+    t.equal((await askIn(gateway, 'completions', 'hello')).status, 200)
+  }
+  t.equal(await gateway.stop(), 4)
+  const countOf = (wanted: string) =>
+    readLog(gateway)
+      .filter(({ event }) => event === wanted)
+      .reduce((sum, { count }) => sum + Number(count), 0)
+  t.equal(countOf('traffic_records_unconfirmed') + countOf('traffic_records_lost'), 3)
+  t.ok(readLog(gateway).some(({ event }) => event === 'cleanup_exceeded'))
+})

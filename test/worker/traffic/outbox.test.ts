@@ -136,9 +136,18 @@ t.test('the last record behind full batches goes out as well once there is room'
 t.test('a record that no batch can hold, and one after the close, are dropped', async t => {
   const { outbox, dropped } = createOutbox()
   outbox.add({ ...EMPTY_RECORD, others: `{"x":"${'x'.repeat(2000)}"}` })
-  t.equal(outbox.close(), 0)
+  t.same(outbox.close(), { lost: 0, unconfirmed: 0 })
   outbox.add(record('1'))
   t.same(dropped, ['too_large', 'closed'])
+})
+
+t.test('records that were sent and not acknowledged are no lost ones while the writer is there', async t => {
+  const { outbox, sender } = createOutbox({ windowBatches: 1 })
+  outbox.connected(sender)
+  for (let index = 0; index < 7; index += 1) outbox.add(record(String(index)))
+  t.same(outbox.close(), { lost: 4, unconfirmed: 3 })
+  outbox.disconnected()
+  t.same(outbox.close(), { lost: 7, unconfirmed: 0 })
 })
 
 type Step = 'add' | 'connect' | 'disconnect' | 'acknowledge' | 'flush'

@@ -215,7 +215,7 @@ t.test('a worker that closes has everything stored at once, also what it sends a
   connection.requestFlush()
   await flushed
   t.equal(service.stored.length, 20)
-  t.equal(outbox.close(), 0)
+  t.same(outbox.close(), { lost: 0, unconfirmed: 0 })
 })
 
 t.test('a follower is told when the writer is there again', async t => {
