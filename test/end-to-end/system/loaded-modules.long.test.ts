@@ -116,7 +116,7 @@ t.test(
 
 t.test('the pages for developers are loaded in DEV only, and payloads are logged only at the level DEBUG', async t => {
   const PAGES = /\/worker\/(routes\/(logs\/|docs)|docs\/)/
-  const PAYLOADS = /\/worker\/http\/payload-log/
+  const PAYLOADS = /\/worker\/http\/response\/payload-log/
   for (const [variables, hasPages, hasPayloads] of [
     [{}, true, false],
     [{ GATEWAY_MODE: 'PROD', GATEWAY_API_KEY: 'a-key-of-production' }, false, false],
