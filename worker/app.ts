@@ -193,7 +193,7 @@ export async function createWorkerApp(
     listHandles: application.listHandles,
     async retire() {
       drainGate.startRetiring()
-      await application.whenEmpty()
+      await application.whenEmpty(() => drainGate.keptIdleMs)
       await drainGate.whenIdle()
     },
     closeListener: application.stopAccepting,

@@ -24,7 +24,7 @@ export interface DrainGate {
   startRetiring(): void
   /**
    * How many more milliseconds idle connections should stay open: the head of a response that ended just now said nothing of the drain, and its
-   * client may be sending the next request. 0 before the drain.
+   * client may be sending the next request. 0 before connections begin to close.
    */
   readonly keptIdleMs: number
   /** Calls the listener once, when connections begin to close. Returns a function that removes it. */
@@ -53,7 +53,7 @@ export function createDrainGate(): DrainGate {
   const closingListeners = new Set<() => void>()
   let isDraining = false
   let closesConnections = false
-  /** The start of the drain, or the end of a request that ran then. */
+  /** When connections began to close, or the end of a request that ran then. */
   let lastUntoldMs = Number.NEGATIVE_INFINITY
   let heldWork = 0
 
@@ -66,6 +66,7 @@ export function createDrainGate(): DrainGate {
 
   function startClosing(): void {
     closesConnections = true
+    lastUntoldMs = performance.now()
     callOnce(closingListeners)
   }
 
@@ -95,7 +96,7 @@ export function createDrainGate(): DrainGate {
         last.gatePlace = context.gatePlace
       }
       context.gatePlace = undefined
-      if (isDraining) lastUntoldMs = performance.now()
+      if (closesConnections) lastUntoldMs = performance.now()
       wakeIfIdle()
     },
     hold(work) {
@@ -108,7 +109,6 @@ export function createDrainGate(): DrainGate {
     },
     startDraining() {
       isDraining = true
-      lastUntoldMs = performance.now()
       callOnce(drainListeners)
       startClosing()
     },

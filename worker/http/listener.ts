@@ -58,8 +58,11 @@ export interface Listener {
   useCertificate(pair: TlsPair): void
   /** The sockets of this process, for another one that goes on with them; none where the cluster's primary has them. */
   listHandles(): ListeningHandle[]
-  /** Stops accepting, and resolves when no connection is open any more. Idle ones are closed when they send nothing for a while. */
-  whenEmpty(): Promise<void>
+  /**
+   * Stops accepting, and resolves when no connection is open any more. Idle ones are closed when they send nothing for a while, and
+   * `readKeptIdleMs` then says how many milliseconds longer they should stay open.
+   */
+  whenEmpty(readKeptIdleMs?: () => number): Promise<void>
   /** Resolves when no connection is accepted any more. Connections that are open stay usable. */
   stopAccepting(): Promise<void>
   /** Opens a connection in memory in the name of the client of another one. */
@@ -257,12 +260,18 @@ export function createListener(
       for (const server of servers) if (server instanceof HttpsServer) server.setSecureContext(pair)
     },
     listHandles: () => servers.map(findListeningHandle).filter(handle => handle !== undefined),
-    async whenEmpty() {
+    async whenEmpty(readKeptIdleMs = () => 0) {
       const closed = Promise.all(servers.map(server => once(server, 'close')))
       await stopAccepting()
-      for (const server of servers) server.keepAliveTimeout = Math.min(keepAliveMs, REPLACED_IDLE_MS)
+      const idleMs = Math.min(keepAliveMs, REPLACED_IDLE_MS)
       // The setting holds from the next response of a connection on.
-      const sweep = setTimeout(sweepIdle, REPLACED_IDLE_MS)
+      for (const server of servers) server.keepAliveTimeout = idleMs
+      let sweep = setTimeout(closeIdle, idleMs)
+      function closeIdle(): void {
+        const keptMs = readKeptIdleMs()
+        if (keptMs > 0) sweep = setTimeout(closeIdle, keptMs)
+        else sweepIdle()
+      }
       await closed
       clearTimeout(sweep)
     },

@@ -218,6 +218,12 @@ t.test('refused requests, refused keys and unknown paths leave the count at zero
   t.equal(drainGate.activeRequests, 0)
 })
 
+t.test('idle connections are kept open behind the start of a replacement as well', async t => {
+  const gate = createDrainGate()
+  gate.startRetiring()
+  t.ok(gate.keptIdleMs > 0)
+})
+
 t.test('a drain waits for work that outlives its request', async t => {
   const gate = createDrainGate()
   const work = Promise.withResolvers<void>()

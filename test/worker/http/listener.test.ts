@@ -279,3 +279,21 @@ t.test('closing ends requests that do not end by themselves, and may be called a
   await failed
   await listener.close()
 })
+
+t.test(
+  'a listener that another one has replaced keeps its idle connections a moment longer when it is told to',
+  async t => {
+    const listener = createListener((_incoming, outgoing) => outgoing.end(), unrecorded, { keepAliveMs: 100 })
+    t.teardown(() => listener.close())
+    const { port } = await listener.listen(loopback)
+    const { socket, closed } = await openConnection(t, port)
+    const kept = [20, 0]
+    const wasOpen: boolean[] = []
+    await listener.whenEmpty(() => {
+      wasOpen.push(!socket.destroyed)
+      return kept.shift() ?? 0
+    })
+    await closed
+    t.same(wasOpen, [true, true])
+  }
+)
