@@ -2,7 +2,7 @@
 // named `*.long.test.ts`, which measure, need a program or start many processes, and those with
 // properties once more, at their full number of runs. `npm test -- <file or folder>` runs only the
 // files that it names. Each ends with a table of processor time by file. A whole run fails when a file takes more than
-// twice its share in `test/shares.json`; `npm test -- --write-shares` writes them anew.
+// twice its share in `test/shares.json` and half a percent of the run; `npm test -- --write-shares` writes them anew.
 //
 // In a process of its own, a file takes longer to load the product's modules than most files take
 // to run their cases. So the files of a folder run in one process, in groups, except those that

@@ -29,7 +29,7 @@ export type ReasoningForm = (typeof reasoningForms)[number]
 export const usageForms = ['after', 'finish', 'every', 'first'] as const
 export type UsageForm = (typeof usageForms)[number]
 
-/** Services whose form a response of the chat wire may have: `openai-shapes.ts`. */
+/** Services whose form a response of the chat wire may have: `openai/shapes.ts`. */
 export const shapeNames = [
   'azure',
   'deepseek',
@@ -46,7 +46,7 @@ export const shapeNames = [
 ] as const
 export type ShapeName = (typeof shapeNames)[number]
 
-/** What services on the chat wire refuse and others do not: `openai-strict.ts`. */
+/** What services on the chat wire refuse and others do not: `openai/strict.ts`. */
 export const strictNames = ['effort', 'limit', 'metadata', 'noeffort', 'parallel', 'reasoning', 'temperature'] as const
 export type StrictName = (typeof strictNames)[number]
 

@@ -9,9 +9,10 @@ export const FILE_SUFFIX = '_FILE'
 /** Returns the value of a variable of the environment or the `.env` file; undefined when it is not set. */
 export type VariableLookup = (name: string) => string | undefined
 
+/** A variable of the environment whose value is a secret. */
 export interface SecretVariable {
   readonly name: string
-  /** What names it works without it. */
+  /** The profile or key that names the variable works without it. */
   readonly isOptional?: true
   /** What its value must be; undefined for a value that can be used. */
   findProblem(value: string): string | undefined

@@ -65,7 +65,7 @@ export function formatCosts({ files, totalMs, wallMs, countsChildren }: RunCost)
   ].join('\n')
 }
 
-/** What to say about each file that takes more than twice its share and the noise. Where children do not count, shares mean nothing and all pass. */
+/** What to say about each file that takes more than twice its share and `SHARE_NOISE`. Where children do not count, shares mean nothing and all pass. */
 export function judgeCosts({ files, totalMs, countsChildren }: RunCost, shares: Shares): string[] {
   if (!countsChildren) return []
   return files.flatMap(file => {
