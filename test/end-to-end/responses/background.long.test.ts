@@ -87,7 +87,7 @@ t.test('memory 7, 13: two workers', async t => {
       await sleep(50)
     }
     t.ok(seen.has('in_progress') && seen.has('grows'), [...seen].join())
-    t.equal(listWorkers(gateway, new RegExp(id)).size, 2)
+    await waitUntil(() => listWorkers(gateway, new RegExp(id)).size === 2, 'both workers have served it')
   })
 
   t.test('followers that come and go have every event exactly once', async t => {
@@ -112,7 +112,7 @@ t.test('memory 7, 13: two workers', async t => {
       live.map((_event, index) => index)
     )
     for (const followed of await Promise.all(followers)) t.strictSame(followed, live)
-    t.equal(listWorkers(gateway, new RegExp(id)).size, 2)
+    await waitUntil(() => listWorkers(gateway, new RegExp(id)).size === 2, 'both workers have served it')
     const response = await client.responses.retrieve(id)
     t.match(live.at(-1), { response: { output: response.output, usage: response.usage } })
     const rebuilt = await client.responses.stream({ response_id: id }).finalResponse()

@@ -149,9 +149,11 @@ t.test(
       t.equal((await read(gateway, alone.id)).status, 404)
       t.same(readStorePids(gateway), [pid], 'it is the same process')
       t.ok((await scrape(gateway)).sum('gateway_responses_store_failed_total') >= 12)
-      const warnings = readLog(gateway).filter(({ event }) => event === 'responses_store_failed')
-      t.ok(warnings.length >= 1 && warnings.length <= 2, 'one warning a minute and worker')
-      t.match(warnings[0], { level: 'WARNING', reason: /^(timeout|disconnected)$/ })
+      const listWarnings = () => readLog(gateway).filter(({ event }) => event === 'responses_store_failed')
+      // A worker gathers its lines for a moment before it writes them.
+      await waitUntil(() => listWarnings().length > 0, 'there is a warning')
+      t.ok(listWarnings().length <= 2, 'one warning a minute and worker')
+      t.match(listWarnings()[0], { level: 'WARNING', reason: /^(timeout|disconnected)$/ })
     } finally {
       process.kill(pid, 'SIGCONT')
     }
