@@ -196,6 +196,8 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
       send({ kind: 'worker-ready', revisions, address })
     } catch (error) {
       runtimeLog?.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not start')
+      // The supervisor may end this process on that message, and its own line says that the log says more.
+      runtimeLog?.flush()
       send({ kind: 'worker-failed', ...describeFailure(error) }, () => host.exit(EXIT_FAILED))
     }
   }
