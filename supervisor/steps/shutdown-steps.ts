@@ -33,7 +33,7 @@ export interface Shutdown {
     | 'close-services'
     | 'kill-processes'
   >
-  /** Ends the report of the drain. */
+  /** Ends the report of a drain that nothing else has ended. */
   close(): void
 }
 
@@ -67,6 +67,7 @@ export function createShutdown(
         fleet.broadcast({ kind: 'cancel' })
       },
       'close-workers'() {
+        clearInterval(report)
         // A terminal and a service manager signal every process, and a process that is still
         // loading exits on the signal.
         kept.giveUpStart()

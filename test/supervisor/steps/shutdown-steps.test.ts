@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { createShutdown } from '../../../supervisor/steps/shutdown-steps.ts'
@@ -58,4 +59,19 @@ t.test('each other step tells the workers, the log and the service manager', asy
   t.same(take(), ['close-listener'])
   shutdown.steps['cancel-requests']()
   t.same(take(), ['requests_cancelled', 'cancel'])
+})
+
+t.test('a drain is reported every second until the workers close', async t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const { shutdown, take } = setUp(t)
+  shutdown.steps['drain-workers']()
+  take()
+  mock.timers.tick(2_000)
+  const report = ['drain_progress', 'draining 3 active']
+  t.same(take(), [...report, ...report])
+  shutdown.steps['close-workers']()
+  take()
+  mock.timers.tick(5_000)
+  t.same(take(), [])
 })
