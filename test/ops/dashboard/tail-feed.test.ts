@@ -11,6 +11,16 @@ function streamOf(text: string): ReadableStream<Uint8Array> {
   })
 }
 
+/** A page in a tab that a test hides and shows. */
+class Page extends EventTarget {
+  hidden = false
+
+  turn(hidden: boolean): void {
+    this.hidden = hidden
+    this.dispatchEvent(new Event('visibilitychange'))
+  }
+}
+
 t.test('after a loss it continues behind the last record, and stops where the key is refused', async t => {
   const calls: Array<string | undefined> = []
   const answers = [
@@ -35,6 +45,7 @@ t.test('after a loss it continues behind the last record, and stops where the ke
       }
     },
     signal: new AbortController().signal,
+    page: new Page(),
     onRecord: text => records.push(text),
     onSkipped: count => {
       skipped += count
@@ -70,6 +81,7 @@ t.test('it ends when the view is left', async t => {
       }
     },
     signal: closing.signal,
+    page: new Page(),
     onRecord: () => undefined,
     onSkipped: () => undefined,
     onState: state => {
@@ -78,4 +90,50 @@ t.test('it ends when the view is left', async t => {
   })
   await followed
   t.pass('the loop has ended')
+})
+
+t.test('a hidden page has no stream, and continues behind the last record when it is seen', async t => {
+  const closing = new AbortController()
+  const page = new Page()
+  page.hidden = true
+  const calls: Array<string | undefined> = []
+  const states: string[] = []
+  let open = 0
+  const followed = followTail({
+    api: {
+      async openTail(signal, lastId) {
+        calls.push(lastId)
+        open += 1
+        return new ReadableStream({
+          start(controller) {
+            controller.enqueue(Buffer.from(`event: log\nid: ${calls.length}\ndata: x\n\n`))
+            signal.addEventListener('abort', () => {
+              open -= 1
+              controller.error(signal.reason)
+            })
+          }
+        })
+      }
+    },
+    signal: closing.signal,
+    page,
+    // Each record is followed by another tab, and then by this one again.
+    onRecord() {
+      setImmediate(() => {
+        page.turn(true)
+        setImmediate(() => {
+          t.equal(open, 0)
+          if (calls.length < 3) page.turn(false)
+          else closing.abort()
+        })
+      })
+    },
+    onSkipped: () => undefined,
+    onState: state => states.push(state.kind)
+  })
+  t.same(calls, [], 'a page that was opened in the background asks for nothing')
+  page.turn(false)
+  await followed
+  t.same(calls, [undefined, '1', '2'])
+  t.same(states, ['connecting', 'live', 'connecting', 'live', 'connecting', 'live'], 'it is no failure')
 })

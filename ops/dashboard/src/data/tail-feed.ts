@@ -1,4 +1,5 @@
-// Keeps the live tail open: reads its events into a buffer and connects again after a loss, behind the last record that arrived.
+// Keeps the live tail open: reads its events into a buffer and connects again after a loss, behind the last record that arrived. While the
+// page is hidden it has no stream: a browser opens six connections to a host, and the streams of hidden tabs would leave none to the others.
 import { type Api, ApiError } from './api.ts'
 import { createServerEventDecoder } from './server-events.ts'
 
@@ -10,9 +11,17 @@ export type TailState =
   /** No further attempt: the key was refused. */
   | { readonly kind: 'refused'; readonly error: ApiError }
 
+/** What `document` has of it. */
+export interface Visibility {
+  readonly hidden: boolean
+  addEventListener(name: 'visibilitychange', listener: () => void): void
+  removeEventListener(name: 'visibilitychange', listener: () => void): void
+}
+
 export interface TailFeedOptions {
   readonly api: Pick<Api, 'openTail'>
   readonly signal: AbortSignal
+  readonly page: Visibility
   /** The text of each record, in the order of arrival. */
   readonly onRecord: (text: string) => void
   /** So many records were left out, because they arrived faster than they were read. */
@@ -31,10 +40,14 @@ const READING_MS_MAX = 10
 
 /** Runs until the signal aborts or the key is refused. Never rejects. */
 export async function followTail(options: TailFeedOptions): Promise<void> {
-  const { signal, onState, wait = sleep } = options
+  const { signal, page, onState, wait = sleep } = options
   let lastId: string | undefined
   let retryMs = RETRY_MS_MIN
   while (!signal.aborted) {
+    if (page.hidden) {
+      await whenVisibilityChanges(page, signal)
+      continue
+    }
     onState({ kind: 'connecting' })
     let message = 'The gateway ended the stream.'
     try {
@@ -56,6 +69,7 @@ export async function followTail(options: TailFeedOptions): Promise<void> {
       message = error instanceof ApiError ? error.message : 'The connection was lost.'
     }
     if (signal.aborted) return
+    if (page.hidden) continue
     onState({ kind: 'waiting', message })
     await wait(retryMs * (0.75 + Math.random() / 2), signal)
     retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)
@@ -71,6 +85,7 @@ interface Connection {
 async function readOnce(options: TailFeedOptions, connection: Connection): Promise<void> {
   const closing = new AbortController()
   const signal = AbortSignal.any([options.signal, closing.signal])
+  void whenVisibilityChanges(options.page, signal).then(() => closing.abort())
   let timer = setTimeout(() => closing.abort(), SILENCE_MS_MAX)
   try {
     const body = await options.api.openTail(signal, connection.lastId)
@@ -100,6 +115,19 @@ async function readOnce(options: TailFeedOptions, connection: Connection): Promi
     clearTimeout(timer)
     closing.abort()
   }
+}
+
+/** Resolves also when the signal aborts. */
+function whenVisibilityChanges(page: Visibility, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    function finish(): void {
+      page.removeEventListener('visibilitychange', finish)
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    page.addEventListener('visibilitychange', finish)
+    signal.addEventListener('abort', finish)
+  })
 }
 
 function readSkipped(data: string): number {

@@ -140,6 +140,7 @@ function useTail() {
     void followTail({
       api: session.api,
       signal: closing.signal,
+      page: document,
       onRecord(text) {
         const { shown, waiting, isPaused } = buffers.current
         if (isPaused) waiting.add(text)
