@@ -10,22 +10,31 @@ export interface BatchWriterDependencies {
   readonly nowMs: () => number
   /** Called while a write runs that takes longer than `slowWriteMs`. */
   readonly onSlow: () => void
+  /** Called after a write that took longer than `slowWriteMs` and kept the event loop for that time. */
+  readonly onBlocked: () => void
   /** Called with entries that the sink has stored. */
   readonly onStored: (entries: readonly Entry[], durationMs: number) => void
   /** Called with entries that the sink will never store. */
   readonly onRefused: (entries: readonly Entry[]) => void
 }
 
+export interface BatchWriterOptions {
+  /** A write that takes longer is slow. */
+  readonly slowWriteMs: number
+  /** The driver is synchronous: no timer fires during a write, and all of its time is its own. */
+  readonly isSynchronous: boolean
+}
+
 export class BatchWriter {
   readonly #sink: Sink
-  readonly #slowWriteMs: number
+  readonly #options: BatchWriterOptions
   readonly #dependencies: BatchWriterDependencies
   /** Writes that run and take longer than they should. */
   #slowWrites = 0
 
-  constructor(sink: Sink, { slowWriteMs }: { slowWriteMs: number }, dependencies: BatchWriterDependencies) {
+  constructor(sink: Sink, options: BatchWriterOptions, dependencies: BatchWriterDependencies) {
     this.#sink = sink
-    this.#slowWriteMs = slowWriteMs
+    this.#options = options
     this.#dependencies = dependencies
   }
 
@@ -42,7 +51,7 @@ export class BatchWriter {
   async write(batch: readonly Entry[]): Promise<void> {
     const { nowMs, onStored } = this.#dependencies
     const startedAtMs = nowMs()
-    const endWatch = this.#watch()
+    const endWatch = this.#watch(startedAtMs)
     try {
       await this.#sink.write(batch.map(({ record }) => record))
     } catch (error) {
@@ -68,21 +77,24 @@ export class BatchWriter {
   }
 
   /** Notices where a write takes longer than it should; the returned function is called at its end. */
-  #watch(): () => void {
+  #watch(startedAtMs: number): () => void {
+    const { nowMs, onSlow, onBlocked } = this.#dependencies
+    const { slowWriteMs, isSynchronous } = this.#options
     let isOver = false
     let isSlow = false
     const noteSlow = () => {
       if (isOver) return
       isSlow = true
       this.#slowWrites += 1
-      this.#dependencies.onSlow()
+      onSlow()
     }
     // After a turn in which the event loop was busy: a write that has ended meanwhile is not slow.
-    const timer = setTimeout(() => setImmediate(noteSlow), this.#slowWriteMs)
+    const timer = setTimeout(() => setImmediate(noteSlow), slowWriteMs)
     return () => {
       isOver = true
       clearTimeout(timer)
       if (isSlow) this.#slowWrites -= 1
+      else if (isSynchronous && nowMs() - startedAtMs >= slowWriteMs) onBlocked()
     }
   }
 

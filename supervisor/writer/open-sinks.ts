@@ -213,6 +213,7 @@ function createQueue(
       // Without drops requests wait until every sink has room, as the operator chose.
       releasesInOutage: isMirrored && settings.trafficLogDropOnBackpressure,
       slowWriteMs: SLOW_WRITE_MS,
+      isSynchronous: name === 'sqlite',
       reportIntervalMs: REPORT_INTERVAL_MS,
       batchesAtOnce: name === 'postgres' ? POSTGRES_BATCHES_AT_ONCE : 1,
       batchRecordsMax: isSearch ? settings.opensearchBulkSize : settings.trafficLogBatchSize,

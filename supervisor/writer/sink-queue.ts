@@ -28,6 +28,8 @@ export interface SinkQueueOptions extends BufferBounds, OutageOptions {
   readonly releasesInOutage: boolean
   /** A write that takes longer counts as an outage for the records queued after it. */
   readonly slowWriteMs: number
+  /** The sink's driver is synchronous: a write keeps the event loop. */
+  readonly isSynchronous: boolean
   /** Where records go while the sink is not available or the queue is full; without it they wait in the queue. */
   readonly spill: Spill | undefined
 }
@@ -72,6 +74,7 @@ export class SinkQueue {
       log: dependencies.log,
       nowMs: dependencies.nowMs,
       onSlow: () => this.#noteSlowWrite(),
+      onBlocked: () => this.#outage.noteSlowWrite(this.depth),
       onStored: (entries, durationMs) => this.#noteStored(entries, durationMs),
       onRefused: entries => this.#drop('refused', entries)
     })

@@ -57,6 +57,7 @@ const defaultOptions: SinkQueueOptions = {
   dropsWhenFull: true,
   releasesInOutage: false,
   slowWriteMs: 1_000_000,
+  isSynchronous: false,
   spill: undefined,
   retryMinMs: 1,
   retryMaxMs: 4,
@@ -67,11 +68,12 @@ function createQueue(t: Test, options: Partial<SinkQueueOptions> = {}) {
   const sink = new FakeSink()
   const dropped: Array<[SinkDropReason, number]> = []
   const held: number[] = []
+  const lines: unknown[] = []
   const queue = new SinkQueue(
     sink,
     { ...defaultOptions, ...options },
     {
-      log: pino({ enabled: false }),
+      log: pino({ base: null, timestamp: false }, { write: line => lines.push(JSON.parse(line)) }),
       random: () => 0,
       nowMs: () => performance.now(),
       onWritten: () => undefined,
@@ -81,7 +83,7 @@ function createQueue(t: Test, options: Partial<SinkQueueOptions> = {}) {
     }
   )
   t.teardown(() => queue.close())
-  return { sink, queue, dropped, held }
+  return { sink, queue, dropped, held, lines }
 }
 
 function openSpill(directory: string, onFailure: SpillOptions['onFailure'] = () => undefined): Promise<Spill> {
@@ -331,6 +333,21 @@ t.test('a write that ended while the event loop was busy is not slow', async t =
   }
   await queue.accept(createRecords(1), 1000, worker)
   t.same(held, [])
+})
+
+t.test('a write of a synchronous driver that takes long is reported at its end, and only for its own sink', async t => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const other = createQueue(t, { slowWriteMs: 15 })
+  other.sink.write = () => promise
+  const { sink, queue, lines } = createQueue(t, { slowWriteMs: 15, isSynchronous: true })
+  sink.write = async () => {
+    const end = performance.now() + 20
+    while (performance.now() < end);
+    resolve()
+  }
+  await Promise.all([other.queue, queue].map(each => each.accept(createRecords(10), 1000, worker)))
+  t.match(lines, [{ event: 'traffic_sink_slow', waiting: 10 }])
+  t.same(other.lines, [])
 })
 
 t.test('behind a write that takes long, a mirror holds no worker up', async t => {

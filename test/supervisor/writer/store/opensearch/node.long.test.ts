@@ -144,7 +144,8 @@ function createQueue(sink: ReturnType<typeof createSink>['sink'], spill: Spill):
     sink,
     {
       ...{ recordsMax: 10_000, bytesMax: 1e8, batchesAtOnce: 1, batchRecordsMax: BULK_SIZE, batchBytesMax: 1e7 },
-      ...{ flushIntervalMs: 100, dropsWhenFull: true, releasesInOutage: false, slowWriteMs: 5000, spill },
+      ...{ flushIntervalMs: 100, dropsWhenFull: true, releasesInOutage: false, slowWriteMs: 5000 },
+      ...{ isSynchronous: false, spill },
       ...{ retryMinMs: 100, retryMaxMs: 30_000, reportIntervalMs: 60_000 }
     },
     {
