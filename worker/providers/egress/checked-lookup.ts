@@ -16,21 +16,38 @@ export type ResolveHost = (host: string) => Promise<string[]>
 /** What was found where a host was refused: the class of its address, or why it has none. */
 export type RefusedClass = AddressClass | 'unresolved'
 
-/** The policy does not allow an address of the host, or the host has none. Its text names no address. */
+export interface RefusalFacts {
+  /** The name that was looked up: a profile has up to three hosts, of its API, its token server and its proxy. */
+  host?: string
+  policy?: AddressPolicy
+  cause?: unknown
+}
+
+/** The policy does not allow an address of the host, or the host has none. Its text names the host and no address. */
 export class DestinationRefusedError extends Error {
   readonly code = DESTINATION_REFUSED
   readonly found: RefusedClass
 
-  constructor(found: RefusedClass, options: { policy?: AddressPolicy; cause?: unknown } = {}) {
-    super(describeRefusal(found, options.policy), options.cause === undefined ? {} : { cause: options.cause })
+  constructor(found: RefusedClass, facts: RefusalFacts = {}) {
+    super(describeRefusal(found, facts), facts.cause === undefined ? {} : { cause: facts.cause })
     this.found = found
   }
 }
 
-function describeRefusal(found: RefusedClass, policy: AddressPolicy | undefined): string {
-  if (found === 'unresolved') return 'The host cannot be resolved.'
+function describeRefusal(found: RefusedClass, { host, policy, cause }: RefusalFacts): string {
+  const subject = host === undefined ? 'The host' : `The host ${host}`
+  if (found === 'unresolved') {
+    const code = findResolverCode(cause)
+    return `${subject} cannot be resolved${code === undefined ? '' : ` (${code})`}.`
+  }
   const rule = policy === undefined ? '' : ` by the policy ${policy}`
-  return `The host has an address of the class ${found}, which is not allowed${rule}.`
+  return `${subject} has an address of the class ${found}, which is not allowed${rule}.`
+}
+
+/** The code of the system or of the name servers, such as ENOTFOUND for a name that does not exist and EAI_AGAIN without a name server. */
+function findResolverCode(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : findResolverCode(cause.cause)
 }
 
 /** Checks the addresses of one destination, for the connector of an HTTP client. */
@@ -57,28 +74,27 @@ export function createDestinationGuard(
 ): DestinationGuard {
   const isEncrypted = /^https:/i.test(url)
   const isAllowed = (address: string): boolean => allowsAddressClass(policy, classifyAddress(address), isEncrypted)
-  const refuse = (address: string) => new DestinationRefusedError(classifyAddress(address), { policy })
-  const findRefusal = (addresses: readonly string[]): DestinationRefusedError | undefined => {
-    if (addresses.length === 0) return new DestinationRefusedError('unresolved')
+  const findRefusal = (host: string, addresses: readonly string[]): DestinationRefusedError | undefined => {
+    if (addresses.length === 0) return new DestinationRefusedError('unresolved', { host })
     const refused = addresses.find(address => !isAllowed(address))
-    return refused === undefined ? undefined : refuse(refused)
+    return refused === undefined ? undefined : new DestinationRefusedError(classifyAddress(refused), { host, policy })
   }
   return {
     isAllowed,
-    refuse,
+    refuse: address => new DestinationRefusedError(classifyAddress(address), { policy }),
     lookup(host, options, callback) {
       // Whatever its addresses are: a hosts file or a name server may lead it anywhere.
       if (isMetadataName(host)) {
-        queueMicrotask(() => callback(new DestinationRefusedError('forbidden', { policy }), ''))
+        queueMicrotask(() => callback(new DestinationRefusedError('forbidden', { host, policy }), ''))
         return
       }
       resolve(host).then(
         addresses => {
-          const refusal = findRefusal(addresses)
+          const refusal = findRefusal(host, addresses)
           if (refusal === undefined) giveAddresses(addresses, options, callback)
           else callback(refusal, '')
         },
-        (thrown: unknown) => callback(new DestinationRefusedError('unresolved', { cause: thrown }), '')
+        (thrown: unknown) => callback(new DestinationRefusedError('unresolved', { host, cause: thrown }), '')
       )
     }
   }

@@ -33,6 +33,25 @@ t.test('a host is resolved only when the policy allows all of its addresses', as
   t.match(await rejection(ask(failing, true)), { code: 'DESTINATION_REFUSED' })
 })
 
+t.test('a refusal names the host that was looked up, and why it has no address', async t => {
+  const refusalOf = async (resolve: () => Promise<string[]>) => {
+    const thrown = await rejection(ask(createDestinationGuard('public', { resolve }).lookup, true))
+    return thrown instanceof Error ? thrown.message : thrown
+  }
+  const unknown = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
+  t.equal(await refusalOf(() => Promise.reject(unknown)), 'The host host.example cannot be resolved (ENOTFOUND).')
+  t.equal(
+    await refusalOf(() => Promise.reject(new Error('No name server gave an address.', { cause: unknown }))),
+    'The host host.example cannot be resolved (ENOTFOUND).'
+  )
+  t.equal(await refusalOf(() => Promise.reject(new Error('late'))), 'The host host.example cannot be resolved.')
+  t.equal(await refusalOf(async () => []), 'The host host.example cannot be resolved.')
+  t.equal(
+    await refusalOf(async () => ['8.8.8.8', '10.0.0.1']),
+    'The host host.example has an address of the class private, which is not allowed by the policy public.'
+  )
+})
+
 t.test('an embedded address is as public as the address inside of it', async t => {
   const { isAllowed } = createDestinationGuard('public')
   for (const address of ['8.8.8.8', '::ffff:8.8.8.8', '64:ff9b::808:808']) t.equal(isAllowed(address), true, address)

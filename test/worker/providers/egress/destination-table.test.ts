@@ -68,9 +68,9 @@ t.test('providers 3: a name that leads elsewhere at the next connection is refus
   for (const _ of answers) found.push((await lookUp(guard, 'vllm.inference.svc'))?.message ?? null)
   t.same(found, [
     null,
-    'The host has an address of the class forbidden, which is not allowed by the policy private.',
-    'The host has an address of the class forbidden, which is not allowed by the policy private.',
-    'The host has an address of the class loopback, which is not allowed by the policy private.',
+    'The host vllm.inference.svc has an address of the class forbidden, which is not allowed by the policy private.',
+    'The host vllm.inference.svc has an address of the class forbidden, which is not allowed by the policy private.',
+    'The host vllm.inference.svc has an address of the class loopback, which is not allowed by the policy private.',
     null
   ])
   t.equal(asked, answers.length, 'nothing is remembered')
