@@ -18,7 +18,7 @@ import { createKeysInForce } from './keys/keys-in-force.ts'
 import { EXIT_CODES, type ExitCode } from './lifecycle/exit-codes.ts'
 import { exitCodeBeforeStart } from './lifecycle/lifecycle.ts'
 import type { OperatorSignals } from './lifecycle/signals.ts'
-import { StartFailure, toListenFailure, toStartFailure } from './lifecycle/start-failure.ts'
+import { nameUnexpected, StartFailure, toListenFailure, toStartFailure } from './lifecycle/start-failure.ts'
 import { canSharePort, type PortReservation, reservePort } from './listening/port-reservation.ts'
 import type { OpenMetrics } from './metrics/open.ts'
 import { type PlanSources, planRuntime, type RuntimePlan } from './plan/runtime-plan.ts'
@@ -36,7 +36,8 @@ export interface GatewayContext {
   readonly writeError: (line: string) => void
   /** Writes how the command line is used to stderr. */
   readonly writeUsage: () => void
-  readonly onUncaughtError: (listener: (error: Error) => void) => void
+  /** Calls the listener with what was thrown, which need not be an error. */
+  readonly onUncaughtError: (listener: (thrown: unknown) => void) => void
   readonly exit: (code: ExitCode) => never
   /** Called with the base URL when the gateway listens. */
   readonly reportListening: (url: string) => void
@@ -65,7 +66,7 @@ export async function runGateway(sources: PlanSources, context: GatewayContext):
     metrics: undefined,
     sockets: undefined
   }
-  context.onUncaughtError(error => crash(error, owned, context))
+  context.onUncaughtError(thrown => crash(thrown, owned, context))
   try {
     const plan = await preparePlan(sources, { owned, stdout: context.stdout, signal: stopping.signal })
     const runtimeLog = openLog(plan, sources.options, context.stdout)
@@ -140,12 +141,10 @@ function openSockets(services: readonly ServiceName[], owned: Owned): Partial<Re
 }
 
 /** An unexpected error: one line instead of a trace, which may hold secrets. Workers and upstream exit with this process. */
-function crash(error: Error, owned: Owned, context: GatewayContext): never {
-  owned.runtimeLog?.log.fatal(
-    { event: 'supervisor_crashed', err: error },
-    'The supervisor exits after an unexpected error'
-  )
-  context.writeError(`internal: ${error.name}; the log says more`)
+function crash(thrown: unknown, owned: Owned, context: GatewayContext): never {
+  const { runtimeLog } = owned
+  runtimeLog?.log.fatal({ event: 'supervisor_crashed', err: thrown }, 'The supervisor exits after an unexpected error')
+  context.writeError(`internal: ${nameUnexpected(thrown)}${runtimeLog === undefined ? '' : '; the log says more'}`)
   owned.demoStorage?.remove()
   return context.exit(EXIT_CODES.startupFailed)
 }

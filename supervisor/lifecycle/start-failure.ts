@@ -47,8 +47,12 @@ export function workerFailure(reason: string, detail: string, address: Address):
  */
 export function toStartFailure(error: unknown): StartFailure {
   if (error instanceof StartFailure) return error
-  const words = [error instanceof Error ? error.name : 'error', codeOf(error)]
-  return new StartFailure('internal', `${words.join(' ').trim()}; the log says more`, error)
+  return new StartFailure('internal', `${nameUnexpected(error)}; the log says more`, error)
+}
+
+/** Name and code of what was thrown: its message may hold secrets. */
+export function nameUnexpected(thrown: unknown): string {
+  return [thrown instanceof Error ? thrown.name : 'error', codeOf(thrown)].join(' ').trim()
 }
 
 function codeOf(error: unknown): string {
