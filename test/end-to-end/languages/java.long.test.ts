@@ -6,12 +6,12 @@ import { whyNotBuilt } from './toolchains.ts'
 
 t.test('the SDKs of Java and LangChain4j', { skip: whyNotBuilt('java'), timeout: PROGRAMS_MS }, t =>
   testLanguage(t, 'java', {
-    'openai-java': 9,
-    'openai-java responses': 4,
-    'anthropic-java': 7,
-    'google-genai java': 9,
-    'langchain4j-open-ai': 4,
-    'langchain4j-anthropic': 4,
-    'langchain4j-google-ai-gemini': 4
+    'openai-java': 10,
+    'openai-java responses': 5,
+    'anthropic-java': 8,
+    'google-genai java': 10,
+    'langchain4j-open-ai': 5,
+    'langchain4j-anthropic': 5,
+    'langchain4j-google-ai-gemini': 5
   })
 )

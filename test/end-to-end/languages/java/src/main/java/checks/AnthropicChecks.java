@@ -104,6 +104,10 @@ final class AnthropicChecks {
         });
         checks.put("broken stream", route ->
                 raises(Exception.class, () -> read(route, ask(route.model(), BROKEN).build())));
+        checks.put("early head", route -> {
+            equal(textOf(read(route.early(), ask(route.model(), SILENT).build())), "done");
+            raises(Exception.class, () -> read(route.early(), ask(route.model(), SILENT_FAILURE).build()));
+        });
         checks.put("cancelled", route -> {
             try (StreamResponse<RawMessageStreamEvent> stream =
                     client(route, KEY).messages().createStreaming(ask(route.model(), LONG).build())) {

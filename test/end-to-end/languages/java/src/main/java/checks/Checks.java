@@ -15,20 +15,32 @@ public final class Checks {
     static final String TOOL = "[[tool:get_weather {\"city\":\"Oslo\"}]] [[step]] [[text:It is 7 degrees]]";
     static final String BROKEN = "[[chunks:[\"one\",\"two\",\"three\",\"four\"]]] [[die:2]]";
     static final String LONG = "[[len:2000]] [[tick:20]]";
+    static final String SILENT = "[[slow:1200]] [[text:done]]";
+    /** Its error comes behind the head of the stream. */
+    static final String SILENT_FAILURE = "[[slow:1200]] [[error:500]]";
     static final String RATE_LIMIT = "[[error:429 retry=1]]";
 
     static final ObjectMapper JSON = new ObjectMapper();
     static final String KEY = System.getenv("GATEWAY_KEY");
 
     /** A version of the gateway's API and a model behind it; {@code embeddings} may be absent. */
-    record Route(String name, String prefix, String model, String embeddings) {
+    record Route(String name, String prefix, String model, String embeddings, boolean isEarly) {
+        /** The same of the gateway whose streams begin before the provider's first event. */
+        Route early() {
+            return new Route(name, prefix, model, embeddings, true);
+        }
+
+        private String gateway() {
+            return System.getenv(isEarly ? "HEAD_URL" : "GATEWAY_URL");
+        }
+
         String base() {
-            return System.getenv("GATEWAY_URL") + prefix;
+            return gateway() + prefix;
         }
 
         /** The Anthropic SDK adds /v1 to the path by itself. */
         String anthropicBase() {
-            return prefix.equals("/v1") ? System.getenv("GATEWAY_URL") : base();
+            return prefix.equals("/v1") ? gateway() : base();
         }
     }
 

@@ -76,6 +76,10 @@ public final class GenAiChecks {
                     client(route, "wrong").models.generateContent(route.model(), "x", null));
         });
         checks.put("broken stream", route -> raises(Exception.class, () -> read(route, BROKEN)));
+        checks.put("early head", route -> {
+            equal(read(route.early(), SILENT), "done");
+            raises(Exception.class, () -> read(route.early(), SILENT_FAILURE));
+        });
         checks.put("cancelled", route -> {
             try (ResponseStream<GenerateContentResponse> stream =
                     client(route, KEY).models.generateContentStream(route.model(), LONG, null)) {

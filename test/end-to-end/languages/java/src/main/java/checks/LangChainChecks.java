@@ -83,6 +83,12 @@ final class LangChainChecks {
                 }
             }
         });
+        checks.put("early head", route -> {
+            StreamingChatModel model = createStream.apply(route.early());
+            equal(stream(model, ChatRequest.builder().messages(UserMessage.from(SILENT)).build()).aiMessage().text(), "done");
+            raises(Exception.class, () ->
+                    stream(model, ChatRequest.builder().messages(UserMessage.from(SILENT_FAILURE)).build()).aiMessage().text());
+        });
         checks.put("broken stream", route -> raises(Exception.class, () ->
                 stream(createStream.apply(route), ChatRequest.builder().messages(UserMessage.from(BROKEN)).build())
                         .aiMessage().text()));

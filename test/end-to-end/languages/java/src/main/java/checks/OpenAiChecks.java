@@ -147,6 +147,11 @@ final class OpenAiChecks {
         });
         checks.put("broken stream", route -> raises(
                 Exception.class, () -> accumulate(route, ask(route.model(), BROKEN).build())));
+        checks.put("early head", route -> {
+            ChatCompletion late = accumulate(route.early(), ask(route.model(), SILENT).build());
+            equal(late.choices().get(0).message().content().orElse(null), "done");
+            raises(Exception.class, () -> accumulate(route.early(), ask(route.model(), SILENT_FAILURE).build()));
+        });
         checks.put("cancelled", route -> {
             try (StreamResponse<ChatCompletionChunk> stream = client(route, KEY)
                     .chat().completions().createStreaming(ask(route.model(), LONG).build())) {
@@ -237,6 +242,11 @@ final class OpenAiChecks {
                     equal(count, 1);
                 }
             }
+        });
+        checks.put("early head", route -> {
+            ResponseCreateParams.Builder params = ResponseCreateParams.builder().model(route.model());
+            equal(textOf(read(route.early(), params.input(SILENT).build())), "done");
+            raises(Throwable.class, () -> read(route.early(), params.input(SILENT_FAILURE).build()));
         });
         checks.put("broken stream", route -> raises(Throwable.class, () -> read(
                 route, ResponseCreateParams.builder().model(route.model()).input(BROKEN).build())));
