@@ -20,10 +20,32 @@ export function findNamespaceCommand(): readonly string[] | undefined {
   return way && ['unshare', ...way]
 }
 
+/** The namespaces of this process. */
+function nameNamespaces(): string {
+  return ['net', 'mnt'].map(kind => readlinkSync(`/proc/self/ns/${kind}`)).join(' ')
+}
+
+/** For the environment of a program that is started with this command: it knows which namespaces are not its own. */
+export const nameOuterNamespaces = () => ({ OUTER_NAMESPACES: nameNamespaces() })
+
+/** Throws outside of namespaces of the test's own: root would change network and names of the whole machine. */
+function assertOwnNamespaces(): void {
+  const outer = process.env.OUTER_NAMESPACES?.split(' ')
+  if (
+    outer !== undefined &&
+    nameNamespaces()
+      .split(' ')
+      .every((one, index) => one !== outer[index])
+  )
+    return
+  throw new Error('This file needs namespaces of its own: run the test that starts it.')
+}
+
 const ip = (...args: string[]): void => void execFileSync('ip', args)
 
 /** Gives the test's namespace its addresses, all on loopback. The gateway has routes to them. */
 export function addAddresses(addresses: readonly string[]): void {
+  assertOwnNamespaces()
   ip('link', 'set', 'lo', 'up')
   for (const address of addresses) {
     ip('address', 'add', `${address}/${address.includes(':') ? 128 : 32}`, 'dev', 'lo')
@@ -37,6 +59,7 @@ export interface NameFiles {
 
 /** Replaces the files by which the system resolves names, in the test's namespace alone. */
 export function replaceNameFiles(folder: string, resolverText: string): NameFiles {
+  assertOwnNamespaces()
   const files = { hosts: '', 'resolv.conf': resolverText, 'nsswitch.conf': 'hosts: files dns\n' }
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(folder, name), text)

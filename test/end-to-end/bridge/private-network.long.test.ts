@@ -3,12 +3,13 @@
 
 import { join } from 'node:path'
 import t from 'tap'
-import { findNamespaceCommand } from '../../support/network-namespace.ts'
+import { findNamespaceCommand, nameOuterNamespaces } from '../../support/network-namespace.ts'
 
 const command = findNamespaceCommand()
 if (command === undefined) t.plan(0, 'this machine allows no network namespaces (unshare, ip and mount as root)')
 else {
   const [program = '', ...flags] = command
   const cases = join(import.meta.dirname, 'private-network.cases.ts')
-  await t.spawn(program, [...flags, process.execPath, cases], {}, 'in a network of its own')
+  const env = { ...process.env, ...nameOuterNamespaces() }
+  await t.spawn(program, [...flags, process.execPath, cases], { env }, 'in a network of its own')
 }
