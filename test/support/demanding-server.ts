@@ -5,8 +5,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { findFreePort } from '../../ops/net/free-port.ts'
 import type { Authority, Issued } from './certificates.ts'
-import { findFreePort } from './free-port.ts'
 
 /**
  * Starts the server; it ends with the test.

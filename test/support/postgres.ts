@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import type { Test } from 'tap'
-import { findFreePort } from './free-port.ts'
+import { findFreePort } from '../../ops/net/free-port.ts'
 import { waitForLine } from './ready-line.ts'
 import { createTemporaryFolder } from './temporary.ts'
 

@@ -6,7 +6,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { Test } from 'tap'
-import { findFreePort } from './free-port.ts'
+import { findFreePort } from '../../ops/net/free-port.ts'
 import { waitUntil } from './processes.ts'
 import { findProgram } from './programs.ts'
 import { createTemporaryFolder } from './temporary.ts'

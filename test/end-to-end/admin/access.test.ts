@@ -2,8 +2,8 @@
 // 9).
 
 import t from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { readVersion } from '../../../shared/version.ts'
-import { findFreePort } from '../../support/free-port.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { ADMIN_KEY, createCalls, error, startAdminGateway, UNKNOWN_ID } from './support.ts'
 

@@ -2,6 +2,7 @@
 // (bridge.md 8.2 to 8.7).
 
 import t from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { createNameResolver } from '../../../worker/providers/egress/name-resolver.ts'
 import { post } from '../../support/client.ts'
 import { startNameServer } from '../../support/name-server.ts'
@@ -12,8 +13,6 @@ import { chatAnswer, chatProfile, startBridge } from './executor-support.ts'
 let act: StubHandler = () => undefined
 const provider = await startStub((request, response) => act(request, response))
 t.teardown(() => provider.close())
-const closed = await startStub(() => undefined)
-await closed.close()
 const names = await startNameServer(t, () => [])
 const resolver = createNameResolver({ servers: [names.address] })
 const never = new AbortController().signal
@@ -22,7 +21,7 @@ const KEY = 'sk-secret-of-the-profile'
 const { lines, ...gateway } = await startBridge(t, {
   profiles: [
     chatProfile('keyed', `${provider.origin}/v1`, { 'bridge/a': 'coder' }),
-    chatProfile('refused', `${closed.origin}/v1`, { 'bridge/refused': 'm' }),
+    chatProfile('refused', `http://127.0.0.1:${await findFreePort()}/v1`, { 'bridge/refused': 'm' }),
     chatProfile('unresolved', 'https://unknown.example/v1', { 'bridge/unresolved': 'm' }, { allowLoopback: false })
   ],
   credentials: { keyed: KEY },

@@ -4,6 +4,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import type { HttpResponse } from '../../support/client.ts'
 import { readLog } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -289,10 +290,7 @@ t.test('a key that the provider does not accept, or that it misses, is the probl
 })
 
 t.test('bridge 88: a provider that refuses connections, and a name that does not resolve', async t => {
-  const closed = createServer()
-  await new Promise<void>(resolve => closed.listen(0, '127.0.0.1', resolve))
-  const { port } = closed.address() as AddressInfo
-  await new Promise(resolve => closed.close(resolve))
+  const port = await findFreePort()
   const profiles = providers.flatMap(({ name, kind, networkPolicy }) => [
     writeChatProfile({
       id: `${name}-closed`,

@@ -1,7 +1,6 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import OpenAI from 'openai'
 import t from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { lastUpstreamChat, post, postUntilCut, readFrames, upstreamChats } from '../../support/client.ts'
 import { catchError } from '../../support/errors.ts'
 import { emulatorVariables, readLog, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
@@ -128,10 +127,7 @@ t.test(
         }
       }
     }
-    const closed = createServer().listen(0, '127.0.0.1')
-    await new Promise(resolve => closed.once('listening', resolve))
-    const { port } = closed.address() as AddressInfo
-    await new Promise(resolve => closed.close(resolve))
+    const port = await findFreePort()
     const other = await startGateway(t, {
       env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
     })

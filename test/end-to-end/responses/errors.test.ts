@@ -1,6 +1,5 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { upstreamChats } from '../../support/client.ts'
 import { startDraining } from '../../support/drain.ts'
 import { catchError } from '../../support/errors.ts'
@@ -84,10 +83,7 @@ t.test(
       t.match(bad.json.error, { type: 'server_error', code: 'provider_failure' })
       t.notMatch(bad.text, /html/i)
     }
-    const closed = createServer().listen(0, '127.0.0.1')
-    await new Promise(resolve => closed.once('listening', resolve))
-    const { port } = closed.address() as AddressInfo
-    await new Promise(resolve => closed.close(resolve))
+    const port = await findFreePort()
     const other = await startGateway(t, {
       env: { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, UPSTREAM_ACCESS_TOKEN: 'x' }
     })

@@ -3,6 +3,7 @@
 
 import t from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { get, type HttpResponse } from '../../support/client.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -62,8 +63,8 @@ t.test('bridge 51, 54: a gateway becomes ready without a request, and lists its 
 })
 
 t.test('a gateway without an upstream starts unready, and becomes ready when the upstream starts', async t => {
-  const reserved = await createEmulator()
-  const { port } = reserved
+  const port = await findFreePort()
+  const reserved = await createEmulator({ port })
   await reserved.close()
   const gateway = await startGateway(t, { env: { ...emulatorVariables(reserved), UPSTREAM_TIMEOUT: '2' } })
   const unready = await get(`${gateway.url}/ready`)

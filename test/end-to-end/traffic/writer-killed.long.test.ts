@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findFreePort } from '../../support/free-port.ts'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { readLog } from '../../support/gateway.ts'
 import { readChildPids, waitUntil } from '../../support/processes.ts'
 import { scrapeUntil } from '../../support/scrape.ts'

@@ -1,9 +1,8 @@
 // A started gateway with sinks that fail: a search server that is down, a full disk.
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { post } from '../../support/client.ts'
 import { emulatorVariables, readLog, startEmulator } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
@@ -24,16 +23,11 @@ const exactly = { missing: 0, repeated: 0 }
 
 t.test('operations 76: a search server that is down hurts neither requests nor the relational store', async t => {
   const emulator = await startEmulator(t)
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
   const gateway = await startTrafficGateway(t, 'sqlite,opensearch', {
     env: {
       ...emulatorVariables(emulator),
       ...prompt,
-      GATEWAY_SEARCH_INDEX_URL: `http://127.0.0.1:${port}`,
+      GATEWAY_SEARCH_INDEX_URL: `http://127.0.0.1:${await findFreePort()}`,
       GATEWAY_OPENSEARCH_FLUSH_INTERVAL_MS: '100',
       GATEWAY_TRAFFIC_LOG_QUEUE_SIZE: '100'
     }
@@ -49,10 +43,9 @@ t.test('operations 76: a search server that is down hurts neither requests nor t
     ids.push(...(await sendPings(gateway.url, 50)))
     await waitUntil(() => compareRecords(readSqlite(gateway.sqlitePath), ids).missing === 0, 'the store has all rows')
   }
-  t.match(
-    readLog(gateway).find(({ event }) => event === 'traffic_sink_unavailable'),
-    { level: /^warn/i, sink: 'opensearch' }
-  )
+  const missed = () => readLog(gateway).find(({ event }) => event === 'traffic_sink_unavailable')
+  await waitUntil(() => missed() !== undefined, 'the server is missed')
+  t.match(missed(), { level: /^warn/i, sink: 'opensearch' })
   t.equal(await gateway.stop(), 0)
   t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
 })

@@ -1,8 +1,7 @@
 // What the upstream's failures become in every family (upstream.md 9; field-lessons.md A15).
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { emulatorVariables, startEmulator, startGateway } from '../../support/in-process-gateway.ts'
 import { askIn, type Family, families, readError } from '../system/support.ts'
 import { ask, received, versions } from './support.ts'
@@ -236,10 +235,7 @@ t.test('of the upstream’s words only its message is shown, cleaned and cut', a
 })
 
 t.test('an upstream that is not there, or has no address, is a failure on the way in every family (H10)', async t => {
-  const closed = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => closed.once('listening', resolve))
-  const { port } = closed.address() as AddressInfo
-  await new Promise(resolve => closed.close(resolve))
+  const port = await findFreePort()
   for (const base of [`http://127.0.0.1:${port}/v1`, 'http://no-such-host.invalid/v1']) {
     const other = await startGateway(t, { env: { UPSTREAM_BASE_URL: base, UPSTREAM_ACCESS_TOKEN: 'x' } })
     for (const family of families) {

@@ -2,11 +2,12 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js'
 import type { Test } from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { decodeSpans, type ReceivedSpan } from './decode.ts'
 
 export type OtlpTransport = 'http' | 'grpc'
@@ -44,13 +45,7 @@ export async function startOtlpReceiver(t: Test, transport: OtlpTransport, tls?:
 
 /** The address of a port where nothing listens. */
 export async function absentCollector(): Promise<string> {
-  const server = createSocketServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}`
+  return `http://127.0.0.1:${await findFreePort()}`
 }
 
 class Collected extends EventEmitter implements Omit<OtlpReceiver, 'url' | 'close'> {
