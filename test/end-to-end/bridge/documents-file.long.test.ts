@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { get } from '../../support/client.ts'
+import { get, type HttpResponse } from '../../support/client.ts'
 import { startEmulator, startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { chatBaseUrl, writeChatProfile, writeNativeProfile, writeProfileFile } from '../../support/profile-gateway.ts'
@@ -17,10 +17,20 @@ const upstreamCredentials = Buffer.from('client:secret').toString('base64')
 /** Where nothing listens: a provider that must not be called. */
 const NOWHERE = 'http://127.0.0.1:9/v1'
 
+/** The readiness of a worker that knows that the others have started as well. */
+async function getReady(url: string): Promise<HttpResponse> {
+  let ready = await get(`${url}/ready`)
+  await waitUntil(async () => {
+    ready = await get(`${url}/ready`)
+    return !JSON.stringify(ready.json.reasons).includes('provider_clients_not_ready')
+  }, 'the worker knows that the gateway has started')
+  return ready
+}
+
 t.test('bridge 50: a static file is ready at once', async t => {
   const profiles = [writeChatProfile({ id: 'p1', baseUrl: NOWHERE, aliases: [{ alias: 'bridge/a' }] })]
   const gateway = await startProfileProcesses(t, { profiles, env: { GATEWAY_WORKERS: '2' } })
-  const { status, json } = await get(`${gateway.url}/ready`)
+  const { status, json } = await getReady(gateway.url)
   t.equal(status, 200)
   t.match(json, {
     ready: true,
@@ -53,7 +63,7 @@ t.test('bridge 97: an older file with an external alias starts, warns and refuse
     args: ['--config', writeProfileFile(t, [profile], 'v2')],
     env: { P1_KEY: 'secret-of-p1' }
   })
-  const { status, json } = await get(`${gateway.url}/ready`)
+  const { status, json } = await getReady(gateway.url)
   t.equal(status, 200)
   t.same(json.warnings, [{ reason_id: 'alias_requires_profile_v3' }])
   t.match((await get(`${gateway.url}/v1/models/bridge/a`)).json, { id: 'bridge/a' })

@@ -133,7 +133,10 @@ t.test('bridge 64: an unreviewed model is unknown', async t => {
 
 t.test('all documents of one gateway carry the same revisions, whichever worker responds', async t => {
   const several = await startProcesses(t, { env: { ...emulatorVariables(emulator), GATEWAY_WORKERS: '3' } })
-  await waitUntil(async () => (await get(`${several.url}/ready`)).status === 200, 'the catalog is filled')
+  await waitUntil(async () => {
+    const asked = Array.from({ length: 24 }, () => get(`${several.url}/ready`, { connection: 'close' }))
+    return (await Promise.all(asked)).every(({ status }) => status === 200)
+  }, 'the catalog of every worker is filled')
   const paths = [
     '/ready',
     '/bridge/models',

@@ -67,6 +67,7 @@ t.test(
       }
     })
     const port = Number(new URL(gateway.url).port)
+    await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the gateway is ready')
     const whole = families.map(family => askIn(gateway, family, '[[slow:8000]][[text:whole]]'))
     const streamed = families.map(family =>
       openStream(gateway, family, '[[tick:1000]][[chunks:a|b|c|d|e|f|g|h]]', { query: '?alt=sse' })

@@ -92,6 +92,7 @@ t.test(
     t.strictSame((await get(`${production.url}/`)).json, { status: 'ok', mode: 'PROD' })
     const ready = await get(`${production.url}/ready`)
     t.equal(ready.json.schema_version, 'gateway.readiness.v1')
+    await waitUntil(async () => (await get(`${production.url}/ready`)).status === 200, 'the models are known')
     const capabilities = await get(`${production.url}/bridge/capabilities`)
     t.equal(capabilities.status, 200)
     t.equal(capabilities.json.schema_version, 'gateway.route-support-matrix.v1')

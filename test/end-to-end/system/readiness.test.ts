@@ -67,7 +67,11 @@ t.test('a gateway without an upstream starts unready, and becomes ready when the
   const reserved = await createEmulator({ port })
   await reserved.close()
   const gateway = await startGateway(t, { env: { ...emulatorVariables(reserved), UPSTREAM_TIMEOUT: '2' } })
-  const unready = await get(`${gateway.url}/ready`)
+  let unready = await get(`${gateway.url}/ready`)
+  await waitUntil(async () => {
+    unready = await get(`${gateway.url}/ready`)
+    return !JSON.stringify(unready.json.reasons).includes('provider_clients_not_ready')
+  }, 'the first discovery has failed')
   t.equal(unready.status, 503)
   t.match(unready.json, {
     ready: false,
