@@ -24,14 +24,20 @@ t.test('keys 2: two secrets rotate by SIGHUP in all workers, under load and with
   write(0)
   const emulator = await startEmulator(t)
   const gateway = await startGateway(t, {
-    env: { ...emulatorVariables(emulator), GATEWAY_KEYS_FILE: path, GATEWAY_WORKERS: String(WORKERS) }
+    env: {
+      ...emulatorVariables(emulator),
+      GATEWAY_KEYS_FILE: path,
+      GATEWAY_WORKERS: String(WORKERS),
+      GATEWAY_ACCESS_LOG: 'true'
+    }
   })
   const chat = { model: 'GigaChat-2', messages: [{ role: 'user', content: 'hi' }] }
   // Without kept connections the kernel spreads the requests over all workers.
-  const ask = async (round: number) => {
+  const send = (round: number) => {
     const headers = { authorization: `Bearer ${secretOf(round)}`, connection: 'close' }
-    return (await post(`${gateway.url}/v1/chat/completions`, chat, headers)).status
+    return post(`${gateway.url}/v1/chat/completions`, chat, headers)
   }
+  const ask = async (round: number) => (await send(round)).status
   let current = 0
   let isOver = false
   const statuses = new Map<number, number>()
@@ -52,9 +58,20 @@ t.test('keys 2: two secrets rotate by SIGHUP in all workers, under load and with
     gateway.hangUp()
     await waitUntil(() => count() > before, 'the keys are read again')
   }
+  /** The log says that the keys were read before every worker has them. */
+  const whenTaken = async (round: number) => {
+    const ids = new Set<unknown>()
+    await waitUntil(async () => {
+      const { status, headers } = await send(round)
+      if (status === 200) ids.add(headers.get('x-request-id'))
+      const taken = readLog(gateway).filter(line => line.event === 'http_access' && ids.has(line.request_id))
+      return new Set(taken.map(({ worker }) => worker)).size === WORKERS
+    }, 'every worker has the secret')
+  }
   for (let round = 1; round <= ROTATIONS; round += 1) {
     write(round - 1, round)
     await hangUp()
+    await whenTaken(round)
     await askMore(50)
     current = round
     await askMore(50)

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import t from 'tap'
 import { get, post } from '../../support/client.ts'
 import { emulatorVariables, readLog, type StartedGateway, startEmulator, startGateway } from '../../support/gateway.ts'
-import { scrape } from '../../support/metrics.ts'
+import { scrape, scrapeUntil } from '../../support/metrics.ts'
 import { waitUntil } from '../../support/processes.ts'
 import { openStream, readEnd, streamedTextIn } from '../system/support.ts'
 import { startFleet } from './fixtures/run.ts'
@@ -111,9 +111,10 @@ for (const { how, env } of waysToShare) {
       t.equal(replaced.length, 4)
       t.equal(new Set(replaced.map(({ replaced_pid: pid }) => pid)).size, 4, 'each process was replaced once')
       t.notOk(readLog(gateway).some(({ level }) => level === 'ERROR' || level === 'CRITICAL'))
-      const metrics = await scrape({ url: metricsUrl })
-      t.ok(
-        metrics.sum('gateway_requests_total', { route: '/v1/chat/completions' }) >= served,
+      // A scrape does not wait long for a worker that is late.
+      const metrics = await scrapeUntil(
+        { url: metricsUrl },
+        one => one.sum('gateway_requests_total', { route: '/v1/chat/completions' }) >= served,
         'nothing counted is forgotten'
       )
       t.equal(metrics.sum('gateway_worker_replacements_total'), 4)
@@ -141,7 +142,8 @@ t.test('the only worker of a host is replaced, and a kept connection is closed b
   gateway.process.kill('SIGUSR2')
   await waitUntil(() => eventsOf(gateway, 'worker_replaced').length === 1, 'the new worker is ready')
   t.equal(eventsOf(gateway, 'workers_replaced').length, 0, 'the old one waits for its connection')
-  t.equal(await ask(), 'close')
+  // The line is written before the old worker knows that it is replaced.
+  await waitUntil(async () => (await ask()) === 'close', 'the old one closes its connection behind a response')
   await waitUntil(() => eventsOf(gateway, 'workers_replaced').length === 1, 'the old one has exited')
   t.equal(await ask(), 'keep-alive')
   t.equal((await post(`${gateway.url}/v1/chat/completions`, JSON.parse(CHAT))).status, 200)

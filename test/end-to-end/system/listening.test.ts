@@ -83,7 +83,7 @@ t.test('operations-cert-signal: a renewed certificate is shown to new connection
 
   renew(second)
   gateway.hangUp()
-  t.equal(await shownToNew(), 'second')
+  await waitUntil(async () => (await shownToNew()) === 'second', 'the worker has the new certificate')
   t.equal(await shownTo(kept), 'first', 'an open connection stays')
 
   // A key without its certificate yet.
