@@ -1,5 +1,6 @@
 // How responses with memory end: failed, left, too long, too large, and with a store that gives no answer (memory.md 2, 3 and 6).
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type ResponseStore, StoreUnavailable } from '../../../shared/memory/store.ts'
 import { post, postUntilCut } from '../../support/client.ts'
@@ -177,9 +178,10 @@ t.test('memory 14: without an answer of the store a request that needs it is 503
 t.test('the record of a stream is acknowledged before its terminal event is sent', async t => {
   const store = await openTemporaryStore(t)
   let hasSaved = false
+  const seenBefore = Promise.withResolvers<void>()
   const slow = replaceOperations(store, {
     async saveResponse(save) {
-      await new Promise(resolve => setTimeout(resolve, 200))
+      await Promise.race([seenBefore.promise, sleep(30_000, undefined, { ref: false })])
       hasSaved = true
       return store.saveResponse(save)
     }
@@ -194,6 +196,7 @@ t.test('the record of a stream is acknowledged before its terminal event is sent
     text += Buffer.from(piece).toString()
     if (text.includes('response.output_item.done') && !text.includes('response.completed')) {
       t.notOk(hasSaved, 'everything before the end is sent at once')
+      seenBefore.resolve()
     }
     if (text.includes('response.completed')) t.ok(hasSaved)
   }
