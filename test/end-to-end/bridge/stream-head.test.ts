@@ -55,6 +55,8 @@ t.test('decisions.md 98: a failure behind the head is the error of the stream, a
 t.test(
   'a failure before the time is up has its status, and a stream that begins in time has no keep-alive',
   async t => {
+    // Far more time than a loaded machine takes for a response.
+    const { gateway } = await startBridge(t, { env: { GATEWAY_STREAM_HEAD_AFTER_SECONDS: '20' } })
     for (const family of families) {
       const question = { model: chat.aliases.keyed, isStream: true }
       const failed = await send(gateway.url, family, { ...question, prompt: '[[error:429 retry=7]]' })

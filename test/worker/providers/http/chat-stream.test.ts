@@ -265,12 +265,12 @@ t.test('a silent stream ends after its own limit, independent of UPSTREAM_TIMEOU
 t.test('the limit for the head does not limit a silence inside a stream', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_FIRST_BYTE_TIMEOUT: '0.15' }))
+  const { executor } = startPool(t, emulatorEnv(emulator, { UPSTREAM_FIRST_BYTE_TIMEOUT: '1' }))
   await executor.complete(chatCall('warm the token'), contextOf())
   const sink = createSink()
-  await executor.stream(chatCall('[[chunks:a|b]][[tick:300]]', { isStream: true }), contextOf(), sink)
+  await executor.stream(chatCall('[[chunks:a|b]][[tick:1300]]', { isStream: true }), contextOf(), sink)
   t.equal(sink.events().at(-1)?.type, 'finish')
-  const slow = executor.stream(chatCall('[[slow:2000]]', { isStream: true }), contextOf(), createSink())
+  const slow = executor.stream(chatCall('[[slow:20000]]', { isStream: true }), contextOf(), createSink())
   t.match(await rejection(slow), { code: 'provider_timeout' })
 })
 

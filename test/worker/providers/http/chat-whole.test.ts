@@ -174,7 +174,7 @@ t.test('an error in a body with status 200 leaves one line in the log (decisions
 t.test('an upstream that cannot be reached is 502 and one that hangs is 504', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const slow = startPool(t, emulatorEnv(emulator, { UPSTREAM_FIRST_BYTE_TIMEOUT: '0.2' }))
+  const slow = startPool(t, emulatorEnv(emulator, { UPSTREAM_FIRST_BYTE_TIMEOUT: '1' }))
   await slow.executor.complete(chatCall('warm the token'), contextOf())
   const hanging = await rejection(slow.executor.complete(chatCall('[[hang]]'), contextOf()))
   t.match(hanging, { code: 'provider_timeout', status: 504 })

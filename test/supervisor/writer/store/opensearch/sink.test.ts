@@ -233,7 +233,7 @@ t.test('a server that takes no documents is an outage', async t => {
 })
 
 t.test('calls that fail as a whole are outages, and nothing is stored twice afterwards', async t => {
-  const { server, sink } = await startSink(t, { timeoutMs: 200 })
+  const { server, sink } = await startSink(t, { timeoutMs: 1000 })
   const records: TrafficRecord[] = []
   for (const failure of [503, 429, 500, 'cut', 'lost', 'half', 'silent', 'garbage', 'text'] as const) {
     const batch = createRecords(3)
