@@ -4,6 +4,7 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import { createEmulator } from '../../../ops/emulator/server.ts'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { NATIVE_PROFILE_ID } from '../../../shared/profile/native-profile.ts'
 import { revisionOf } from '../../../shared/revision.ts'
 import { parseSettings } from '../../../shared/settings.ts'
@@ -199,7 +200,7 @@ t.test('bridge 65: with authentication on the machine documents stay open and th
 })
 
 t.test('bridge 52: without an upstream the model document is a 503 that shows no address', async t => {
-  const reserved = await createEmulator()
+  const reserved = await createEmulator({ port: await findFreePort() })
   await reserved.close()
   const alone = await startGateway(t, { env: { ...emulatorVariables(reserved), UPSTREAM_TIMEOUT: '2' } })
   const { status, json, text, headers } = await get(`${alone.url}/bridge/models`)
