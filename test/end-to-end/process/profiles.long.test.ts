@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { get, post } from '../../support/client.ts'
 import { createTemporaryFolder } from '../../support/temporary.ts'
 import { startScript } from './fixtures/run.ts'
@@ -13,12 +14,11 @@ const main = join(root, 'supervisor/main.ts')
 
 /** A copy of the example with another port, which is held until it is given back. */
 async function writeDemoFile(t: Test) {
+  const port = await findFreePort()
   const holder = createServer()
-  holder.listen(0, '127.0.0.1')
+  holder.listen(port, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
-  const address = holder.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
   const example = readFileSync(join(root, 'ops/examples/demo-profile.yaml'), 'utf8')
   const file = join(createTemporaryFolder(t), 'demo.yaml')
   writeFileSync(file, example.replaceAll(':8091/', `:${port}/`))

@@ -55,7 +55,10 @@ for (const { how, env } of waysToShare) {
         }
       })
       const metricsUrl = `http://127.0.0.1:${readLog(gateway).find(({ event }) => event === 'metrics_listening')?.port}`
-      await waitUntil(async () => (await get(`${gateway.url}/ready`)).status === 200, 'the gateway is ready')
+      await waitUntil(async () => {
+        const asked = Array.from({ length: 12 }, () => get(`${gateway.url}/ready`, { connection: 'close' }))
+        return (await Promise.all(asked)).every(({ status }) => status === 200)
+      }, 'both workers are ready')
       const kept = new Agent({ keepAlive: true, maxSockets: 6 })
       const fresh = new Agent({ keepAlive: false })
       t.teardown(() => kept.destroy())

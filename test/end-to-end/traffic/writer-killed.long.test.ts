@@ -74,6 +74,12 @@ t.test(
         'the file has every record'
       )
     }
+    // The writer says what it holds before it answers a scrape.
+    await scrapeUntil(
+      gateway,
+      'the writer has said that it holds them',
+      metrics => metrics.sum('gateway_traffic_log_opensearch_queue_depth') >= ids.length
+    )
     await killWriter(gateway)
     const countLines = (wanted: string) =>
       readLog(gateway)
@@ -148,6 +154,10 @@ t.test('operations-lost-tmp: the socket is made again after a cleaning of the te
     'it serves'
   )
   ids.push(...(await sendPings(gateway.url, 5)))
+  await waitUntil(
+    () => compareRecords(readSqlite(gateway.sqlitePath), ids).missing === 0,
+    'the new worker has found the new socket'
+  )
   t.equal(await gateway.stop(), 0)
   t.same(compareRecords(readSqlite(gateway.sqlitePath), ids), exactly)
   t.ok(readLog(gateway).some(({ event }) => event === 'socket_made_again'))
