@@ -51,16 +51,19 @@ export function createTestClient(t: Test, url: string, options: Partial<Provider
 export const wordFace: ProviderFace = {
   accepts: nativeV1Acceptance,
   writeChat: () => ({ method: 'POST', path: '/say', headers: [], body: {}, attachments: [], reading: null }),
-  createReader: () => ({
-    readBody: bytes => readWords(JSON.parse(Buffer.from(bytes).toString())),
-    push: bytes =>
-      Buffer.from(bytes)
-        .toString()
-        .split('\n\n')
-        .filter(frame => frame !== '')
-        .flatMap(frame => readFrame(frame.replace('data: ', ''))),
-    end: () => [finish]
-  }),
+  createReader() {
+    /** The network may cut anywhere. */
+    let rest = ''
+    return {
+      readBody: bytes => readWords(JSON.parse(Buffer.from(bytes).toString())),
+      push(bytes) {
+        const frames = (rest + Buffer.from(bytes).toString()).split('\n\n')
+        rest = frames.pop() ?? ''
+        return frames.filter(frame => frame !== '').flatMap(frame => readFrame(frame.replace('data: ', '')))
+      },
+      end: () => [finish]
+    }
+  },
   readError,
   findError: body => (typeof body.oops === 'string' ? refusal(body.oops) : undefined),
   embeddings: {
