@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { findFreePort } from '../../ops/net/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
 import { waitUntil } from '../support/processes.ts'
 import { createTemporaryFolder } from '../support/temporary.ts'
@@ -199,7 +200,8 @@ const supervisorKilled: FaultEntry = {
   done: 'kill -9 of the supervisor under load; another gateway is started on the same port',
   expected: 'every process of the gateway ends within seconds, its questions end, and the next start serves',
   async run({ owner }) {
-    const target = await startTarget(owner)
+    const port = String(await findFreePort())
+    const target = await startTarget(owner, { env: { GATEWAY_PORT: port } })
     const workers = target.pidsOf('worker')
     const load = startLoad({ url: target.url, clients: CLIENTS, words: '[pace 12]' })
     await load.more(60)
@@ -208,7 +210,7 @@ const supervisorKilled: FaultEntry = {
     await once(target.gateway.process, 'exit')
     await waitUntil(() => workers.every(pid => !isAlive(pid)), 'the workers end', 10_000)
     const endedMs = Math.round(performance.now() - atMs)
-    const env = { ...providerVariables(target.provider), GATEWAY_PORT: new URL(target.url).port }
+    const env = { ...providerVariables(target.provider), GATEWAY_PORT: port }
     const next = describeTarget(await startGateway(owner, { env }), target.provider)
     await waitUntil(() => isReady(next.url), 'the next gateway is ready')
     const nextAtMs = performance.now()

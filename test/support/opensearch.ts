@@ -1,11 +1,12 @@
 // A search server for tests: the part of OpenSearch's API that the traffic log uses, with the server's own strictness. It keeps the
 // documents, finds them only after a refresh, and fails as a test tells it.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Test } from 'tap'
+import { findFreePort } from '../../ops/net/free-port.ts'
 import { type SearchServerFakeOptions, SearchStore } from './opensearch/store.ts'
 
 export type { SearchServerFakeOptions } from './opensearch/store.ts'
@@ -47,7 +48,8 @@ export async function startSearchServer(t: Test, options: SearchServerFakeOption
   const sockets = new Set<Socket>()
   const calls: Call[] = []
   const failures: Array<{ path: string; failure: CallFailure }> = []
-  let port = 0
+  // The same one after a stop.
+  const port = await findFreePort()
 
   const server = createServer((request, response) => void serve(request, response))
   server.on('connection', socket => {
@@ -100,10 +102,7 @@ export async function startSearchServer(t: Test, options: SearchServerFakeOption
   const start = () =>
     new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => {
-        port = (server.address() as AddressInfo).port
-        resolve()
-      })
+      server.listen(port, '127.0.0.1', () => resolve())
     })
   const stop = () =>
     new Promise<void>(resolve => {

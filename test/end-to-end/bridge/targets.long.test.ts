@@ -2,10 +2,10 @@
 // killed and returns, one is slow (decisions.md 116).
 
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
+import { findFreePort } from '../../../ops/net/free-port.ts'
 import { writeChatProfile } from '../../support/profile-gateway.ts'
 import { startProfileProcesses } from '../../support/profile-processes.ts'
 import { beginStream, chatAnswer, chunkOf } from './executor-support.ts'
@@ -48,8 +48,9 @@ class Deployment {
       request.on('end', () => this.#answer(JSON.parse(Buffer.concat(chunks).toString()), response))
     })
     this.#server = server
+    // The same one after it was killed.
+    if (this.#port === 0) this.#port = await findFreePort()
     await new Promise<void>(resolve => server.listen(this.#port, '127.0.0.1', resolve))
-    this.#port = (server.address() as AddressInfo).port
   }
 
   /** Resets all connections; new ones are refused. */
