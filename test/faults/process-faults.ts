@@ -92,7 +92,8 @@ const workerStopped: FaultEntry = {
     const [pid = 0] = target.pidsOf('worker')
     process.kill(pid, 'SIGSTOP')
     const atMs = performance.now()
-    await waitUntil(() => !target.pidsOf('worker').includes(pid), 'the supervisor kills it', 60_000)
+    // A process that ends loses its command line before its sockets.
+    await waitUntil(() => !isAlive(pid), 'the supervisor kills it', 60_000)
     const afterMs = performance.now() - atMs
     await waitUntil(() => target.pidsOf('worker').length === 2, 'a new worker was started')
     await load.more(60)
@@ -242,7 +243,7 @@ const outOfMemory: FaultEntry = {
     const ready = target.countEvents('worker_ready')
     const fromMs = performance.now()
     writeFileSync(file, String(pid))
-    await waitUntil(() => !target.pidsOf('worker').includes(pid), 'its heap is full', 60_000)
+    await waitUntil(() => !isAlive(pid), 'its heap is full', 60_000)
     const untilMs = performance.now() + 100
     await waitUntil(() => target.countEvents('worker_ready') > ready, 'a new worker is ready')
     await load.more(60)
