@@ -196,7 +196,7 @@ export function runWorker(options: WorkerProcessOptions, host: ChildHost): void 
       send({ kind: 'worker-ready', revisions, address })
     } catch (error) {
       runtimeLog?.log.error({ event: 'worker_start_failed', err: error }, 'A worker could not start')
-      // The supervisor may end this process on that message, and its own line says that the log says more.
+      // The supervisor may end this process when it has the message, and its line on stderr refers to the log.
       runtimeLog?.flush()
       send({ kind: 'worker-failed', ...describeFailure(error) }, () => host.exit(EXIT_FAILED))
     }

@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Systems give ports from 32768 or 49152 on to servers that ask for any, and to clients: each of them could take a port of those before it is
- * used, or between two starts of one server. They give none of these by themselves.
+ * A system hands out ports from 32768 or 49152 on: to clients, and to servers that ask for any port. Such a port could be taken before it is
+ * used, or between two starts of one server. Ports below that range go only to programs that ask for them by number.
  */
 const FIRST_PORT = 20_000
 const LAST_PORT = 32_767
 
-/** A port of 127.0.0.1 that nothing listens on, and that nothing gets which does not ask for just this one. */
+/** Returns a port of 127.0.0.1 that nothing listens on and that the system does not hand out by itself. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1)

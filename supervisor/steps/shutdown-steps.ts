@@ -33,7 +33,7 @@ export interface Shutdown {
     | 'close-services'
     | 'kill-processes'
   >
-  /** Ends the report of a drain that nothing else has ended. */
+  /** Ends the report of the drain, where the gateway ends before its workers were closed. */
   close(): void
 }
 

@@ -10,7 +10,7 @@ export interface BatchWriterDependencies {
   readonly nowMs: () => number
   /** Called while a write runs that takes longer than `slowWriteMs`. */
   readonly onSlow: () => void
-  /** Called after a write that took longer than `slowWriteMs` and kept the event loop for that time. */
+  /** Called after a write of a synchronous driver that took longer than `slowWriteMs`: `onSlow` could not be called while it ran. */
   readonly onBlocked: () => void
   /** Called with entries that the sink has stored. */
   readonly onStored: (entries: readonly Entry[], durationMs: number) => void
@@ -21,7 +21,7 @@ export interface BatchWriterDependencies {
 export interface BatchWriterOptions {
   /** A write that takes longer is slow. */
   readonly slowWriteMs: number
-  /** The driver is synchronous: no timer fires during a write, and all of its time is its own. */
+  /** The driver is synchronous: no timer fires during a write, and nothing else runs in the measured time. */
   readonly isSynchronous: boolean
 }
 

@@ -28,7 +28,7 @@ export interface SinkQueueOptions extends BufferBounds, OutageOptions {
   readonly releasesInOutage: boolean
   /** A write that takes longer counts as an outage for the records queued after it. */
   readonly slowWriteMs: number
-  /** The sink's driver is synchronous: a write keeps the event loop. */
+  /** The sink's driver is synchronous: a write blocks the event loop. */
   readonly isSynchronous: boolean
   /** Where records go while the sink is not available or the queue is full; without it they wait in the queue. */
   readonly spill: Spill | undefined

@@ -1,5 +1,5 @@
-// Keeps the live tail open: reads its events into a buffer and connects again after a loss, behind the last record that arrived. While the
-// page is hidden it has no stream: a browser opens six connections to a host, and the streams of hidden tabs would leave none to the others.
+// Keeps the live tail open: reads its events into a buffer and connects again after a loss, behind the last record that arrived. A hidden page
+// has no stream: a browser opens six connections to a host, and the streams of hidden tabs would leave none to the other tabs.
 import { type Api, ApiError } from './api.ts'
 import { createServerEventDecoder } from './server-events.ts'
 
@@ -11,7 +11,7 @@ export type TailState =
   /** No further attempt: the key was refused. */
   | { readonly kind: 'refused'; readonly error: ApiError }
 
-/** What `document` has of it. */
+/** Whether the page is shown or hidden. The `document` of the browser is one. */
 export interface Visibility {
   readonly hidden: boolean
   addEventListener(name: 'visibilitychange', listener: () => void): void
